@@ -1,6 +1,7 @@
 """The exceptions that nodrop raises, and the exit code of each.
 
 NodropError                   1  base class, never raised itself
+├── StoreError                1  a result could not be stored in its directory
 ├── ConfigError               2  the configuration or command line cannot be used
 ├── StageError                3  the path under test could not be brought up, or went down
 │   ├── BusyError             3  another run is measuring on this machine
@@ -25,6 +26,10 @@ class NodropError(Exception):
     """The base class; each way a run can fail has a subclass and an exit code."""
 
     exit_code = 1
+
+
+class StoreError(NodropError):
+    """A result could not be stored in its directory; the message names the place where it is instead."""
 
 
 class ConfigError(NodropError):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.factories import with_latency
 from tests.running import Listener, NullStage, make_plan
 from tests.suts import Step
 
@@ -34,6 +35,7 @@ from nodrop.run.execute import RunEnvironment
 from nodrop.run.suite import execute_suite, interleave
 from nodrop.simulation import SimulatedMeasurer
 from nodrop.store import suites
+from nodrop.units import format_pps
 
 SHORT = {
     "search.initial_trial_duration": "0.1s",
@@ -210,6 +212,53 @@ def test_set_ups_in_turn_end_with_the_verdict(tmp_path: Path, monkeypatch: pytes
     assert "worse" in text_of(outcome, monkeypatch)
     message = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
     assert "8 runs: 4 repeats of A and B alternating" in message and "worse" in message
+
+
+def screen_of(outcome: Any, monkeypatch: pytest.MonkeyPatch, columns: int) -> list[str]:
+    from nodrop.cli.console import print_renderable
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = io.StringIO()
+    results = [with_latency(result) for result in outcome.results]
+    print_renderable(render_suite(outcome.suite, results, is_screen=True), out)
+    return [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_repeats_fit_a_screen_that_ends_with_their_range(
+    columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = execute_suite(build_each(config(tmp_path, repeat=3)), Listener(), make_environment())
+    lines = screen_of(outcome, monkeypatch, columns)
+    assert len(lines) <= 22
+    assert max(map(len, lines)) <= columns
+    loads_pps = sorted(each.goals[0].lower.load_pps for each in outcome.results if each.goals[0].lower)
+    low, median, high = map(format_pps, loads_pps)
+    answer = " ".join(lines[-2:] if columns < 200 else lines[-1:])
+    assert f"NDR: {median}, {low} to {high} in 3 repeats; repeatability" in answer
+    (row,) = [line for line in lines if line.startswith("NDR ")]
+    assert all(text in row for text in (low, median, high))
+
+
+@pytest.mark.parametrize("columns", [100, 200])
+@pytest.mark.parametrize("sizes", [[64], [64, 128, "IMIX"]])
+def test_set_ups_in_turn_fit_a_screen_that_ends_with_the_verdict(
+    columns: int, sizes: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = execute_suite(plan_variants(tmp_path, repeat=3, frame_sizes=sizes), Listener(), make_environment())
+    lines = screen_of(outcome, monkeypatch, columns)
+    assert len(lines) <= 22
+    assert max(map(len, lines)) <= columns
+    answer = next(index for index, line in enumerate(lines) if line.startswith("B is worse than A: NDR"))
+    assert answer >= len(lines) - 3
+    assert any("flow" in line and line.startswith("B differs in: ") for line in lines)
+
+
+def test_set_ups_without_a_common_run_have_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = execute_suite(plan_variants(tmp_path, repeat=1), Listener(), make_environment(broken="B1"))
+    lines = screen_of(outcome, monkeypatch, 100)
+    assert lines[-1] == "No comparison: a setup has no complete run."
+    assert any("B1: engine lost" in line for line in lines)
 
 
 def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:

@@ -168,11 +168,19 @@ def test_latency_is_measured_at_the_goals_and_half_of_the_highest(tmp_path: Path
         ("PDR", pdr),
         ("50 % of PDR", pdr / 2),
     ]
-    for point in result.latencies:
-        trial = result.trials[point.trial_index]
-        assert trial.phase == f"latency {point.label}"
-        assert trial.trial.duration_s == 0.5
-        assert trial.trial.stop is None
+    *proofs, half = (result.trials[point.trial_index] for point in result.latencies)
+    assert (half.phase, half.trial.duration_s, half.trial.stop) == ("latency 50 % of PDR", 0.5, None)
+    for proof, goal in zip(proofs, result.goals, strict=True):
+        assert proof.phase == "search"
+        assert proof.duration_s >= 0.5
+        assert proof.loss_ratio <= goal.goal.loss_ratio
+    assert sum(trial.phase != "search" for trial in result.trials) == 1
+
+
+def test_latency_at_a_bound_is_measured_if_the_search_measured_it_for_less_time(tmp_path: Path) -> None:
+    result = execute(make_plan(tmp_path, latency__trial_duration="1.5s"), Listener(), make_environment())
+    phases = [result.trials[point.trial_index].phase for point in result.latencies]
+    assert phases == ["latency NDR", "latency PDR", "latency 50 % of PDR"]
 
 
 def test_an_invalid_trial_is_repeated_and_moves_no_bound(tmp_path: Path) -> None:
@@ -292,7 +300,7 @@ def test_latency_whose_trials_are_all_invalid_is_left_out(tmp_path: Path) -> Non
     searched = sum(trial.phase == "search" for trial in execute(plan, Listener(), make_environment()).trials)
     spoiled = mishaps(dict.fromkeys(range(searched, searched + 3), mark_invalid))
     result = execute(plan, Listener(), make_environment(wrap=spoiled))
-    assert [point.label for point in result.latencies] == ["PDR", "50 % of PDR"]
+    assert [point.label for point in result.latencies] == ["NDR", "PDR"]
     assert result.status is Status.COMPLETE
 
 
@@ -308,10 +316,10 @@ def test_what_was_measured_before_the_end_is_kept(
 ) -> None:
     listener, stage = Listener(), NullStage()
     with pytest.raises(error):
-        execute(make_plan(tmp_path), listener, make_environment(stage=stage, wrap=mishaps({6: mishap})))
+        execute(make_plan(tmp_path), listener, make_environment(stage=stage, wrap=mishaps({5: mishap})))
     result = load_stored(listener)
     assert (result.status, result.error) == (status, sentence)
-    assert len(result.trials) == 6
+    assert len(result.trials) == 5
     assert result.goals
     assert stage.is_down
 

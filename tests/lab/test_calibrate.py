@@ -48,7 +48,8 @@ def test_it_is_kept_by_the_back_end_taken_and_a_search_above_it_says_so(tmp_path
     calibration, result = calibrate(tmp_path, "--backend", backend)
     assert result.facts
     backends = {port.backend for port in result.facts.ports}
-    assert backends == {calibration.key.backend} == ({"af_packet"} if backend == "auto" else {backend})
-    done = run_nodrop(tmp_path, "run", "--sut", "wire", "--backend", backend, "--max-load", "40kpps", "--no-latency")
+    assert backends == {calibration.key.backend}
+    assert backend in ("auto", calibration.key.backend)
+    done = run_nodrop(tmp_path, "run", "--backend", backend, "--max-load", "40kpps", "--no-latency")
     assert "search.max_load: 40.00 kpps exceeds the tester's calibration" in done.stderr
     assert "exceeded the load that the tester sends without loss over a bare wire" in " ".join(done.stdout.split())

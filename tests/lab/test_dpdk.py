@@ -11,16 +11,17 @@ import pytest
 from tests.conftest import skip_or_fail
 from tests.lab.bench import bench
 
+from nodrop.generator.engine_process import PROTOCOL_VERSION
 from nodrop.stage.dpdk import has_dpdk
 
 pytestmark = pytest.mark.lab
 
 SEARCHED = (0, 5)
 """With a result, or without one in the short time."""
-ENGINE_WITHOUT = """#!/bin/sh
-echo '{"reply": "hello", "protocol": 6, "version": "0", "commit": "none", "dpdk": false}'
+ENGINE_WITHOUT = f"""#!/bin/sh
+echo '{{"reply": "hello", "protocol": {PROTOCOL_VERSION}, "version": "0", "commit": "none", "dpdk": false}}'
 read request
-echo '{"reply": "error", "kind": "port", "message": "this program was built without DPDK; install"}'
+echo '{{"reply": "error", "kind": "port", "message": "this program was built without DPDK; install"}}'
 cat >/dev/null
 """
 

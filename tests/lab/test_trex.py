@@ -7,8 +7,8 @@ import pytest
 from tests.running import plan_lab
 from tests.trex.running import Trex, result_of, run_trex_server, running_lab
 
-from nodrop.generator.trex.errors import TrexPortsInUse
 from nodrop.generator.trex.measurer import TrexMeasurer
+from nodrop.generator.trex.rpc import TrexPortsInUse
 from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult
 from nodrop.stage.registry import LabRecord
 

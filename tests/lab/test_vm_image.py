@@ -14,9 +14,8 @@ from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, run
 
 from nodrop.errors import ImageError
 from nodrop.system.native_binaries import find_binary
-from nodrop.vmimage.build import Recipe, VmImage, build_image
+from nodrop.vmimage.build import Recipe, VmImage, build_image, write_image
 from nodrop.vmimage.packages import Packages
-from nodrop.vmimage.qcow2 import write_image
 
 PACKAGES = os.environ.get("NODROP_PACKAGES")
 """A directory with Debian packages, for machines without a network."""

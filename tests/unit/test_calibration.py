@@ -7,11 +7,13 @@ import pytest
 from tests.running import MILLION, Listener, make_environment, make_plan
 from tests.suts import Step
 
+from nodrop.config.load import build_config
 from nodrop.model.calibration import Calibration
 from nodrop.model.facts import PortFacts
 from nodrop.model.result import RunResult
 from nodrop.report.calibration import describe_calibration, describe_uncalibrated_loads
 from nodrop.report.document.warnings import list_warnings
+from nodrop.run import local_planning
 from nodrop.run.execute import execute
 from nodrop.stage.host_facts import read_host
 from nodrop.store import calibration
@@ -138,3 +140,17 @@ def test_what_is_kept_is_of_the_back_end_that_the_ports_were_opened_with(tmp_pat
 def test_a_calibration_of_another_back_end_than_the_ports_turned_out_to_have_says_nothing(tmp_path: Path) -> None:
     result = with_backend(measure_run(tmp_path, make_calibration(tmp_path, 4e5)), "xdp_live")
     assert describe_uncalibrated_loads(result) == ""
+
+
+@pytest.mark.parametrize("sut", ["vnf-l2", "bridge"])
+def test_a_calibration_has_the_back_end_and_the_cpus_of_the_runs_it_is_for(
+    sut: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_planning, "supports_xdp_live", lambda: True)
+    keys = {"results_dir": str(tmp_path), "sut": sut}
+    run_config, config = build_config((), keys), build_config((), keys | {"sut": "wire", "rate": "ndr"})
+    (run,) = local_planning.make_plans(run_config, (0, 1))
+    plan = local_planning.make_calibration_plan(config, run_config, (0, 1))
+    assert plan.engine.backend == ("xdp_live" if sut == "vnf-l2" else "af_packet")
+    assert calibration.build_key(plan, read_host()) == calibration.build_key(run, read_host())
+    assert plan.lab.sut == "wire"

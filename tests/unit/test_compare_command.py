@@ -118,6 +118,30 @@ def test_fail_on_ends_with_its_own_code_after_everything_was_said(compare: Compa
     assert compare("label:patch", "label:main", "--fail-on", "better")[0] == 8
 
 
+def test_one_run_of_each_side_needs_repeats_and_fails_a_gate(compare: Compare) -> None:
+    runs = [
+        json.loads(compare("label:main", "label:patch", "--format", "json")[1])[side]["run_ids"][0] for side in "ab"
+    ]
+    code, out, err = compare(*runs, "--metric", "ndr", "--fail-on", "worse")
+    assert code == 8
+    assert out.startswith("Needs repeats: NDR is 5.")
+    assert "95 %:" not in out
+    assert "more of each would likely decide it" in err
+    assert compare(*runs, "--fail-on", "worse", "--allow-undecided")[0] == 0
+    metric = json.loads(compare(*runs, "--metric", "ndr", "--format", "json")[1])["metrics"][0]
+    assert metric["needs_repeats"]
+    assert metric["verdict"] == "undecided"
+
+
+def test_the_table_has_no_interval_where_repeats_are_needed(compare: Compare) -> None:
+    runs = [
+        json.loads(compare("label:main", "label:patch", "--format", "json")[1])[side]["run_ids"][0] for side in "ab"
+    ]
+    rows = [line for line in compare(*runs, "--format", "markdown")[1].splitlines() if line.startswith("| NDR")]
+    assert rows
+    assert all("| - | needs repeats |" in " ".join(row.split()) for row in rows)
+
+
 def test_margins_are_by_kind_and_a_share_alone_is_a_rates(compare: Compare) -> None:
     assert compare("label:main", "label:patch", "--margin", "20%")[1].startswith("B is equivalent to A within 20 %")
     out = compare("label:main", "label:patch", "--margin", "rate=2%,latency=30%", "--format", "json")[1]
@@ -141,7 +165,12 @@ def test_a_picture_is_drawn_beside_the_text(compare: Compare, tmp_path: Path) ->
         (("label:main", "label:patch", "--margin", "much"), "--margin: 'much' is not a ratio"),
         (("label:main", "label:patch", "--margin", "speed=1%"), "--margin: 'speed=1%' is not a ratio"),
         (("label:main", "label:patch", "--confidence", "100%"), "--confidence: '100%' is not"),
-        (("label:main", "label:patch", "--fail-on", "slower"), "--fail-on: unknown verdict slower"),
+        (("label:main", "label:patch", "--fail-on", "slower"), "--fail-on: unknown verdict slower; choose from worse,"),
+        (
+            ("label:main", "label:patch", "--fail-on", "worsen"),
+            "--fail-on: unknown verdict worsen; did you mean worse?",
+        ),
+        (("label:main", "label:patch", "--allow-undecided"), "--allow-undecided: contradicts --fail-on"),
         (("label:main", "label:patch", "--metric", "mrr"), "metric: mrr is not measured by both A and B"),
         (("label:main", "label:patch", "--plot", "x.gif"), "x.gif"),
     ],

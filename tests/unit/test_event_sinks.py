@@ -12,7 +12,7 @@ from tests.suts import SlowTester, Step
 
 from nodrop.cli.outputs import Outputs
 from nodrop.errors import ConfigError
-from nodrop.export.fluentd.log_records import LogRecords
+from nodrop.export.fluentd.records import LogRecords
 from nodrop.export.jsonl import JsonlWriter
 from nodrop.run.event_sinks import open_sinks
 from nodrop.run.execute import execute

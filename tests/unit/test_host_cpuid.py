@@ -11,7 +11,7 @@ from tests.chips import CPUID, MOMENT, dump
 from nodrop.host.cpuid import Cpuid, Registers, parse_dump, read_cpuid
 from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
-from nodrop.host.processor import caches, inputs, tlb
+from nodrop.host.processor import caches, inputs, paging
 from nodrop.system.cpu_sets import pinned_to
 
 DUMPS = sorted(path.stem for path in CPUID.glob("*.txt"))
@@ -27,7 +27,7 @@ def read_dump(name: str, tmp_path: Path) -> inputs.ProcessorInputs:
 def list_tlbs(name: str, tmp_path: Path) -> set[tuple[int, str, str, int | None, int | None]]:
     return {
         (each.level, each.kind, "/".join(each.page_sizes), each.entries_count.value, each.ways_count.value)
-        for each in tlb.list_tlbs(read_dump(name, tmp_path))
+        for each in paging.list_tlbs(read_dump(name, tmp_path))
     }
 
 
@@ -55,7 +55,7 @@ def test_amds_tlbs_have_the_entries_that_the_program_cpuid_counts(
 ) -> None:
     message = run_cpuid(require_tool("cpuid"), name)
     expected = [count for leaf in AMD_LEAVES for count in entries(message, leaf) if count]
-    assert [each.entries_count.value for each in tlb.list_tlbs(read_dump(name, tmp_path))] == expected
+    assert [each.entries_count.value for each in paging.list_tlbs(read_dump(name, tmp_path))] == expected
 
 
 def run_cpuid(program: Path, name: str) -> str:
@@ -111,12 +111,12 @@ def test_amds_tlbs_are_those_of_its_optimization_guides(name: str, second: tuple
 @pytest.mark.parametrize("name", ["nehalem-x5550", "sandy-bridge-e5-2650"])
 def test_processors_without_entries_for_1_gb_pages_say_so(name: str, tmp_path: Path) -> None:
     """Westmere and Sandy Bridge map 1 GB pages without entries of that size in leaf 2."""
-    result = tlb.observe_large_pages(read_dump(name, tmp_path))
+    result = paging.observe_large_pages(read_dump(name, tmp_path))
     assert (result["2M"].value, result["1G"].value) == (True, False)
 
 
 def test_what_a_hypervisor_leaves_out_is_unknown_rather_than_absent(tmp_path: Path) -> None:
-    result = tlb.observe_large_pages(read_dump("zen4-under-kvm", tmp_path))
+    result = paging.observe_large_pages(read_dump("zen4-under-kvm", tmp_path))
     assert result["2M"].value is True
     assert result["1G"].value is None
     assert "hypervisor" in result["1G"].why
@@ -124,7 +124,7 @@ def test_what_a_hypervisor_leaves_out_is_unknown_rather_than_absent(tmp_path: Pa
 
 def test_a_vendor_with_other_leaves_has_no_tlb_listed(tmp_path: Path) -> None:
     assert list_tlbs("zhaoxin-fc1081", tmp_path) == set()
-    assert tlb.observe_large_pages(read_dump("zhaoxin-fc1081", tmp_path))["2M"].why
+    assert paging.observe_large_pages(read_dump("zhaoxin-fc1081", tmp_path))["2M"].why
 
 
 def test_caches_are_read_off_cpuid_where_there_is_no_sysfs(tmp_path: Path) -> None:

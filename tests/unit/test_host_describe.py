@@ -13,7 +13,7 @@ from tests.machines import TREES, describe_machine
 from nodrop.cli import main
 from nodrop.cli.console import print_renderable
 from nodrop.descriptors import read_chd
-from nodrop.host.background_describe import describe_in_background
+from nodrop.host.describe import describe_in_background
 from nodrop.model.chd import HostDescriptor
 from nodrop.report.host.table import build_host_parts
 from nodrop.report.host.unknowns import list_unknowns

@@ -17,8 +17,7 @@ from tests.pci_trees import (
 from nodrop.host import nics, pci
 from nodrop.host.inputs import LibvirtReply
 from nodrop.host.network import KernelInterface
-from nodrop.host.nics import HostDevices
-from nodrop.host.pci_names import PciNames
+from nodrop.host.nics import HostDevices, PciNames
 from nodrop.model.chd import Nic, Port, VSwitch
 
 NO_ROUTES = "Iface\tDestination\tGateway"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.machines import make_tree
 
-from nodrop.descriptors.chd_rules import check_chd
+from nodrop.descriptors.chd import check_chd
 from nodrop.errors import ConfigError
 from nodrop.host.capture import capture_host, open_capture
 from nodrop.host.describe import describe_host

@@ -4,8 +4,7 @@ import pytest
 from tests.machines import NAMES, describe_machine
 
 from nodrop.descriptors import DescriptorForm, add_fingerprints, format_descriptor
-from nodrop.descriptors.chd import parse_chd
-from nodrop.descriptors.chd_rules import check_chd
+from nodrop.descriptors.chd import check_chd, parse_chd
 from nodrop.report.host.unknowns import list_observations
 from nodrop.system.cpu_sets import format_cpu_list
 

@@ -11,13 +11,13 @@ from nodrop.host.workload import (
     CHECKS,
     COLUMNS,
     RECORDS,
+    UNLISTED_FUNCTIONS,
     find_function,
     list_features,
     list_functions,
     list_standings,
     read_table,
 )
-from nodrop.host.workload.unlisted_functions import UNLISTED_FUNCTIONS
 
 
 def classes(name: str) -> set[str]:

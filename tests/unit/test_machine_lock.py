@@ -13,7 +13,13 @@ import pytest
 from nodrop.cli import main
 from nodrop.errors import BusyError
 from nodrop.run import machine_lock
-from nodrop.run.machine_lock import list_active_processes, measurement_lock, registered_process
+from nodrop.run.machine_lock import (
+    LockWait,
+    list_active_processes,
+    measurement_lock,
+    record_run_id,
+    registered_process,
+)
 from nodrop.stage import persistent_lab
 from nodrop.system import runtime_dirs
 
@@ -100,12 +106,22 @@ def test_a_run_that_is_killed_gives_the_turn_back(lock_holder: subprocess.Popen[
 
 
 def test_a_run_may_wait_for_its_turn(lock_holder: subprocess.Popen[str]) -> None:
-    lines: list[str] = []
+    reasons: list[LockWait] = []
     end = ["sh", "-c", f"sleep 0.3; kill -9 {lock_holder.pid}"]
-    with subprocess.Popen(end), measurement_lock("here", wait=True, on_wait=lines.append):
+    with subprocess.Popen(end), measurement_lock("here", wait=True, on_wait=reasons.append):
         assert lock_holder.wait() == -signal.SIGKILL
-    (line,) = lines
-    assert line.startswith("waiting for CPU 0 of another run (run of ")
+    (reason,) = reasons
+    assert reason.text().startswith("waiting for CPU 0 of another run (run of ")
+    assert reason.owner
+    assert reason.owner.process.pid == lock_holder.pid
+
+
+def test_a_run_states_its_id_for_those_that_wait() -> None:
+    with measurement_lock("here"):
+        record_run_id("20260131T120000Z-abcdef")
+        (seen,) = list_active_processes()
+        assert seen.run_id == "20260131T120000Z-abcdef"
+        assert seen.text().startswith("run 20260131T120000Z-abcdef of ")
 
 
 def test_who_has_the_turn_may_take_it_again() -> None:

@@ -9,7 +9,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.lab_plan import LabPlan
 from nodrop.plan.chain_ends import plan_chain_ends
 from nodrop.plan.lab import check_lab, plan_private_lab
-from nodrop.plan.tester_ports import TesterPorts
+from nodrop.plan.resolvers import TesterPorts
 
 
 def lab(**keys: Any) -> LabPlan:

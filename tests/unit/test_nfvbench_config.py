@@ -10,13 +10,13 @@ import pytest
 import yaml
 from tests.nfvbench_defaults import DEFAULTS
 
-from nodrop.config.convert import convert_config
+from nodrop.config.effective import convert_config
 from nodrop.config.keys import SHARED, is_nfvbench_key, iter_leaves
 from nodrop.config.load import NamedMapping, build_config, load_with_sources
 from nodrop.config.nfvbench.loopback import Loopback, parse_loopback
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS, UNUSED_KEYS, iter_unused_keys, list_translation_notes
+from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS, UNUSED_KEYS, list_translation_notes, list_unused_keys
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.plan import build_plan
@@ -305,7 +305,7 @@ def test_what_would_not_have_acted_says_nothing() -> None:
         list_translation_notes(load_text("{openrc_file: '', sriov: false, cache_size: 0, debug_mask: 3}").nfvbench)
         == ()
     )
-    assert {key for key, _ in iter_unused_keys()} & {("service_chain",), ("rate",)} == set()
+    assert {key for key, _ in list_unused_keys()} & {("service_chain",), ("rate",)} == set()
 
 
 def test_the_plan_says_what_would_have_acted_elsewhere() -> None:

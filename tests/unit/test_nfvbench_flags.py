@@ -137,3 +137,11 @@ def test_the_version_is_told_where_nfvbenchs_users_ask_for_it(capsys: pytest.Cap
 def test_one_thing_asked_in_both_forms_is_an_error(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", *text.split()]) == 2
     assert "set the same thing; use one of them" in capsys.readouterr().err
+
+
+def test_both_flags_of_the_frame_size_raise_it_to_the_minimum_by_one_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    for flag, name in (("-fs", "--frame-size"), ("--frame-bytes", "--frame-bytes")):
+        assert main(["run", flag, "63", "--chains", "0"]) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert lines[0] == f"nodrop: {name}: 63 is below the Ethernet minimum; using 64 bytes"
+        assert "frame" not in lines[1]

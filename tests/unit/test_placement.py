@@ -11,8 +11,7 @@ from nodrop.model.observation import Feature, Observation
 from nodrop.model.placement import Placement, PlacementResult
 from nodrop.model.vmd import Disk, Impact, Interface, OtherIo, Profile, SetLink, SetMemory, VcpuSet, VmDescriptor
 from nodrop.vm.place import HostReserve, PlacementOptions, build_inventory, place_vm, subtract_placement
-from nodrop.vm.ranking.features import FeatureRanking
-from nodrop.vm.ranking.table import BenchmarkRanking
+from nodrop.vm.ranking.rankings import BenchmarkRanking, FeatureRanking
 
 GBPS = 1e9
 

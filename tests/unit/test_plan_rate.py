@@ -7,7 +7,7 @@ import pytest
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.plan.fixed_rate import plan_link_speed
-from nodrop.plan.tester_ports import TesterPorts
+from nodrop.plan.resolvers import TesterPorts
 
 GBPS = 1_000_000_000
 SPEEDS = {"eth1": 25 * GBPS, "eth2": 10 * GBPS}

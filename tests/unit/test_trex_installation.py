@@ -7,8 +7,7 @@ import yaml
 from tests.trex.installed import install, read_flags
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.diagnosis import diagnose
-from nodrop.generator.trex.installation import check_start, command_line, find_release, platform_yaml
+from nodrop.generator.trex.installation import check_start, command_line, diagnose, find_release, platform_yaml
 from nodrop.model.trex import TrexPlan, TrexStart
 
 

@@ -14,8 +14,8 @@ from tests.trex_responder import NoAnswer, Responder
 from nodrop.errors import GeneratorError
 from nodrop.formatting.messages import format_message
 from nodrop.generator.base import TrialInterrupted
-from nodrop.generator.trex.errors import TrexNoReply, TrexPortsInUse
 from nodrop.generator.trex.measurer import TrexMeasurer
+from nodrop.generator.trex.rpc import TrexNoReply, TrexPortsInUse
 from nodrop.model.trex import TrexPlan
 from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult, ValidityStatus
 

@@ -12,8 +12,16 @@ import pytest
 from tests.trex_responder import Error, NoAnswer, Responder
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.errors import TrexNoReply, TrexPortsInUse, TrexRefused, TrexVersionError
-from nodrop.generator.trex.rpc import RpcCall, RpcClient, pack, unpack
+from nodrop.generator.trex.rpc import (
+    RpcCall,
+    RpcClient,
+    TrexNoReply,
+    TrexPortsInUse,
+    TrexRefused,
+    TrexVersionError,
+    pack,
+    unpack,
+)
 from nodrop.generator.trex.session import TrexSession
 from nodrop.model.trex import TrexPlan
 

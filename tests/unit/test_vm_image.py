@@ -15,8 +15,7 @@ from click.testing import CliRunner
 from nodrop import vmimage
 from nodrop.cli import nodrop
 from nodrop.errors import ImageError
-from nodrop.vmimage.bundle_program import find_libraries
-from nodrop.vmimage.initrd import InitrdEntry, build_archive, link_entry, make_executable_entry
+from nodrop.vmimage.initrd import InitrdEntry, build_archive, find_libraries, link_entry, make_executable_entry
 from nodrop.vmimage.manifest import describe_package, list_licenses
 from nodrop.vmimage.modules import KernelModules
 from nodrop.vmimage.packages import Deb, Packages

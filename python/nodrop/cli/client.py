@@ -1,6 +1,7 @@
 """`nodrop client`: command-line client of a server, with the exit codes of its runs."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,11 +12,14 @@ import click
 from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError, ServerError
+from nodrop.units import format_count
 
 if TYPE_CHECKING:
     from nodrop.server.rest.client import Client
     from nodrop.server.rest.schemas import RunView
 
+RUNS_MAX = 500
+"""Runs that a server lists at once, newest first."""
 TOKEN_VARIABLE = "NODROP_TOKEN"
 EPILOG = f"""
 \b
@@ -25,6 +29,7 @@ Examples:
   ID=$(nodrop client run --detach)                queue a run without following it
   nodrop client events $ID                        follow it to its end
   nodrop client result $ID | jq .goals
+  nodrop client result latest~1 | jq .goals       the run before the newest one
   nodrop client --url http://tester:7555 --token-file token list
 
 \b
@@ -76,7 +81,7 @@ def run_(server: "Client", config: tuple[str, ...], settings: tuple[str, ...], d
 @click.pass_obj
 def events(server: "Client", run_id: str, quiet: bool) -> int:
     """Follow a run to its end and print its report."""
-    return _follow(server, run_id, quiet)
+    return _follow(server, _find_id(server, run_id), quiet)
 
 
 @client.command()
@@ -85,7 +90,7 @@ def events(server: "Client", run_id: str, quiet: bool) -> int:
 def status(server: "Client", run_id: str | None) -> int:
     """Print the state of a run, by default the newest."""
     if run_id:
-        run = server.run(run_id)
+        run = server.run(_find_id(server, run_id))
     else:
         newest = server.runs(1)
         if not newest:
@@ -110,7 +115,7 @@ def list_(server: "Client", limit: int) -> int:
 @click.pass_obj
 def cancel(server: "Client", run_id: str) -> int:
     """Cancel a run; its measurements are stored."""
-    click.echo(_format_line(server.cancel(run_id)))
+    click.echo(_format_line(server.cancel(_find_id(server, run_id))))
     return 0
 
 
@@ -129,6 +134,7 @@ def cancel(server: "Client", run_id: str) -> int:
 @click.pass_obj
 def result(server: "Client", run_id: str, frame_size: str | None, repeat: int | None, form: str) -> int:
     """Print the result of a run."""
+    run_id = _find_id(server, run_id)
     match form:
         case "json":
             text = server.result(run_id, frame_size, repeat)
@@ -146,6 +152,29 @@ def version(server: "Client") -> int:
     """Print the server's version."""
     click.echo(server.version())
     return 0
+
+
+def _find_id(server: "Client", name: str) -> str:
+    """Return the id of a run by `latest`, `latest~1` or its last characters; any other name as it is.
+
+    Raises: ConfigError if there is no such run, or several runs end in the characters.
+    """
+    from nodrop.store import SHORT_ID
+
+    if position := re.fullmatch(r"latest(?:~(\d+))?", name):
+        runs = server.runs(RUNS_MAX)
+        index = int(position[1] or 0)
+        if index >= len(runs):
+            raise ConfigError(
+                f"run {name}: the server lists {format_count(len(runs), 'run')}; see 'nodrop client list'"
+            )
+        return runs[index].id
+    if not SHORT_ID.fullmatch(name):
+        return name
+    matches = [run.id for run in server.runs(RUNS_MAX) if run.id.endswith(name)]
+    if len(matches) > 1:
+        raise ConfigError(f"run {name}: {len(matches)} ids end in it ({', '.join(matches)}); name one")
+    return matches[0] if matches else name
 
 
 def _follow(server: "Client", run_id: str, quiet: bool) -> int:

@@ -90,7 +90,7 @@ def explain(keys: tuple[str, ...]) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Do not list the changes.")
 def convert(file: str, output: str | None, quiet: bool) -> None:
     """Print an NFVbench configuration in nodrop's keys, and the change of each key on standard error."""
-    from nodrop.config.convert import convert_config as converted
+    from nodrop.config.effective import convert_config as converted
 
     result = converted(file)
     if output is None:

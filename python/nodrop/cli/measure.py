@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nodrop.model.event import Event, OnEvent, RunDone, SuiteDone
     from nodrop.model.plan import Plan
     from nodrop.model.result import RunResult
+    from nodrop.model.suite import Suite
     from nodrop.report.line_progress import LineProgress
     from nodrop.report.live_progress import LiveProgress
     from nodrop.run.cpu_choice import Admission
@@ -80,12 +81,10 @@ def measure(
     from nodrop.analysis.expectations import require_outcome
     from nodrop.run.execute import LOCAL, execute
     from nodrop.run.suite import execute_suite
-    from nodrop.system.cpu_load import CpuSample
 
     outputs.require_writable(plans)
     if sample:
-        samples = itertools.chain([sample], iter(CpuSample, None))
-        environment = (environment or LOCAL)._replace(begin_cpu_sample=lambda: next(samples))
+        environment = _use_sample(environment or LOCAL, sample)
     outcome = RunOutcome()
     failures: list[Failure] = []
 
@@ -108,6 +107,68 @@ def measure(
         return interrupted
     if len(plans) == 1:
         require_outcome(outcome.results[0])
+    return _report_failures(failures)
+
+
+class MeasuredSuite(NamedTuple):
+    """A suite that was measured."""
+
+    suite: "Suite | None"
+    """None if it was interrupted before the first result."""
+    results: "tuple[RunResult, ...]"
+    exit_code: int
+    """That of the interruption or of the first failure."""
+
+    @property
+    def has_both_variants(self) -> bool:
+        """Whether there is a complete run of A and one of B."""
+        from nodrop.model.result import Status
+
+        runs = self.suite.runs if self.suite else ()
+        return {"A", "B"} <= {run.variant for run in runs if run.status is Status.COMPLETE}
+
+
+def measure_suite(
+    plans: "Sequence[Plan]", out: TextIO, quiet: bool, sample: "CpuSample | None" = None
+) -> MeasuredSuite:
+    """Carry out plans as a suite with progress, report failures and the path of the suite, but show no result.
+
+    Args:
+        plans: two or more.
+        out: stream of the progress and the path.
+        quiet: without progress.
+        sample: a measurement of the CPUs that has begun, for the first run.
+    """
+    from nodrop.run.execute import LOCAL
+    from nodrop.run.suite import execute_suite
+
+    environment = _use_sample(LOCAL, sample) if sample else LOCAL
+    outcome = RunOutcome()
+    failures: list[Failure] = []
+
+    def show() -> None:
+        if outcome.suite and outcome.suite.path:
+            click.echo(f"results: {outcome.suite.path}", file=out)
+
+    def run(on_event: "OnEvent") -> None:
+        failures.extend(execute_suite(plans, on_event, environment).failures)
+
+    interrupted = monitor_runs(plans[0], out, quiet, run, outcome=outcome, show=show)
+    suite = outcome.suite.suite if outcome.suite and outcome.results else None
+    exit_code = _report_failures(failures) if interrupted is None else interrupted
+    return MeasuredSuite(suite, tuple(outcome.results), exit_code)
+
+
+def _use_sample(environment: "RunEnvironment", sample: "CpuSample") -> "RunEnvironment":
+    """Return the environment with a measurement of the CPUs that has begun, for its first run."""
+    from nodrop.system.cpu_load import CpuSample
+
+    samples = itertools.chain([sample], iter(CpuSample, None))
+    return environment._replace(begin_cpu_sample=lambda: next(samples))
+
+
+def _report_failures(failures: "Sequence[Failure]") -> int:
+    """Print the failures of a suite; return the exit code of the first, or 0."""
     for failure in failures:
         click.echo(f"nodrop: error: frame size {failure.name}: {failure.error}", err=True)
     return failures[0].error.exit_code if failures else 0

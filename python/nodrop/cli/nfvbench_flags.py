@@ -5,20 +5,20 @@ other than a run (`--status`, `--server`, `--show-...`) are in nfvbench_actions.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import SERVICE_CHAIN
+from nodrop.cli.frame_bytes import FRAME_BYTES_MIN, format_raise_note
 from nodrop.cli.help_sections import GroupedOption
 from nodrop.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PREFIX = "nfvbench_"
 """Prefix of the arguments of the command's function."""
-FRAME_BYTES_MIN = 64
 TRAFFIC, PATH, OUTPUT, ACTIONS, GENERATOR = (
     "NFVbench's options: traffic and rates",
     "NFVbench's options: path",
@@ -147,9 +147,22 @@ FLAGS = (
 """All flags of NFVbench 5 and its manual except `--config`, `--json` and `--help`, which `nodrop run` itself has."""
 
 
+TRAFFIC_KEYS = ("rate", "duration_sec", "frame_sizes", "flow_count")
+"""Keys of the flags that also make sense where two setups are compared."""
+
+
 def nfvbench_options(command: Command) -> Command:
     """Add all flags of NFVbench."""
-    for flag in reversed(FLAGS):
+    return _add_flags(command, FLAGS)
+
+
+def traffic_options(command: Command) -> Command:
+    """Add the flags of NFVbench that set rate, duration, frame size and flows."""
+    return _add_flags(command, [flag for flag in FLAGS if flag.key in TRAFFIC_KEYS])
+
+
+def _add_flags(command: Command, flags: Sequence[NfvbenchFlag]) -> Command:
+    for flag in reversed(flags):
         command = _make_option(flag)(command)
     return command
 
@@ -195,9 +208,9 @@ def collect_notes(flags: Mapping[str, Any], json_file: str | None) -> Iterator[s
     """Yield messages about given flags that are deprecated, without effect or ambiguous."""
     used = [flag for flag, _ in iter_set_flags(flags)]
     yield from (f"{flag.name}: {flag.note}" for flag in used if flag.note)
-    for size in _split_sizes(flags[f"{PREFIX}frame_size"]):
+    for size in _split_sizes(flags.get(f"{PREFIX}frame_size", ())):
         if size.isdecimal() and int(size) < FRAME_BYTES_MIN:
-            yield f"--frame-size: {size} is below the Ethernet minimum; using {FRAME_BYTES_MIN} bytes"
+            yield format_raise_note("--frame-size", int(size))
     if json_file and used:
         yield f"--json: {json_file} contains nodrop's own form; for NFVbench's form use --nfvbench-json FILE"
 

@@ -24,7 +24,6 @@ CHARTS = (
     "load-latency",
     "loss",
     "rate",
-    "sankey",
     "chains",
 )
 
@@ -40,7 +39,7 @@ CHARTS = (
     type=Choice(CHARTS),
     help="Chart, see below.  [default: funnel; rate for a fixed rate]",
 )
-@click.option("--trial", type=int, metavar="N", help="Trial, from 0 (loss, sankey, chains).")
+@click.option("--trial", type=int, metavar="N", help="Trial, from 0 (loss, chains).")
 @click.option(
     "--theme", type=Choice(["light", "dark", "print"]), default="light", show_default=True, help="Color theme."
 )
@@ -61,7 +60,6 @@ def plot(
     load-latency   latency by load
     loss           lost frames over time within trials
     rate           rate over time of a run at a fixed rate
-    sankey         lost frames of a trial by place and cause
     chains         rate, loss and latency of each chain
 
     \b

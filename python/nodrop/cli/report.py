@@ -27,10 +27,13 @@ TABLES = ("goals", "trials", "latency", "chains")
 @click.command(short_help="Write a report of results.")
 @click.argument("results", type=RESULT, nargs=-1, required=True, metavar="RESULT...")
 @click.option(
-    "-o", "--output", type=FILE, help="Output file; - is standard output.  [default: report-<run id>.<format>]"
+    "-o", "--output", type=FILE, help="Output file; - is standard output.  [default: report-<run or suite id>.<format>]"
 )
 @click.option("--format", "form", type=Choice(FORMATS), help="Format.  [default: by suffix; html]")
 @click.option("--against", type=RESULT, multiple=True, help="Results B to compare with RESULT as A.")
+@click.option(
+    "--brief", is_flag=True, help="Two pages: result, limits, cautions, and a chart each of search and latency."
+)
 @click.option("--table", type=Choice(TABLES), help="Table, for csv.  [default: goals]")
 @click.option("--chart", metavar="NAME", help="Single chart, for svg and png.  [default: figures and the first chart]")
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Directory of results.")
@@ -43,21 +46,26 @@ def report(results: tuple[str, ...], output: str | None, results_dir: str, **fla
     \b
     nodrop report latest -o report.html
     nodrop report before.json --against after.json
+    nodrop report latest --brief -o two-pages.pdf
     nodrop report latest -o wiki.md
     nodrop report latest -o picture.png           figures and chart, for a chat
     nodrop report latest -o trials.csv --table trials
     """
     form, table, chart = _select_format(output, flags["form"]), flags["table"], flags["chart"]
     _check_format_options(form, table, chart)
+    if flags["brief"] and form == "csv":
+        raise ConfigError("--brief: not available with --format csv; use --table to select one")
     from nodrop.store.selection import select_results
 
     a = select_results(results, results_dir)
     b = select_results(flags["against"], results_dir) if flags["against"] else ()
+    suite = _find_suite(results, results_dir)
     if form == "csv":
         content = _render_csv((*a, *b), table or TABLES[0])
     else:
-        content = _render(_build_document(a, b, results, results_dir), form, chart)
-    _write(content, output or f"report-{a[0].summary.run_id.replace('#', '-')}.{form}")
+        content = _render(_build_document(a, b, suite, is_brief=flags["brief"]), form, chart)
+    name = suite.suite_id if suite else a[0].summary.run_id.replace("#", "-")
+    _write(content, output or f"report-{name}.{form}")
 
 
 def _select_format(output: str | None, form: str | None) -> str:
@@ -82,14 +90,13 @@ def _check_format_options(form: str, table: str | None, chart: str | None) -> No
 
 
 def _build_document(
-    a: "Sequence[SelectedResult]", b: "Sequence[SelectedResult]", names: Sequence[str], results_dir: str
+    a: "Sequence[SelectedResult]", b: "Sequence[SelectedResult]", suite: "Suite | None", *, is_brief: bool
 ) -> "Document":
     """Build the report; the variants of an interleaved suite are compared without --against."""
     from nodrop.analysis.stored_comparison import compare_results, split_variants
     from nodrop.explain.redecide import add_decisions
     from nodrop.report.document import build_document
     from nodrop.report.document.imported import build_imported_document
-    from nodrop.store import suites
 
     selected = (*a, *b)
     results = {each.path: each.result() for each in selected if each.summary.source == "nodrop"}
@@ -98,10 +105,16 @@ def _build_document(
     comparison = compare_results(*sides, load=lambda each: results[each.path]) if sides else None
     if not results:
         return build_imported_document(imported, comparison)
-    located = suites.locate(names[0], results_dir) if len(names) == 1 else None
     runs = [add_decisions(result) for result in results.values()]
-    suite = located.suite if located else None
-    return build_document(runs, suite, comparison, imported, _build_costs(suite, runs))
+    return build_document(runs, suite, comparison, imported, _build_costs(suite, runs), is_brief=is_brief)
+
+
+def _find_suite(names: "Sequence[str]", results_dir: str) -> "Suite | None":
+    """Return the suite that a single argument names, if any."""
+    from nodrop.store import suites
+
+    located = suites.locate(names[0], results_dir) if len(names) == 1 else None
+    return located.suite if located else None
 
 
 def _build_costs(suite: "Suite | None", results: "Sequence[RunResult]") -> "RuleCostTable | None":

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from nodrop.cli.choice import Choice
+from nodrop.cli.comparison_runs import INTERLEAVED_REPEATS
 from nodrop.cli.completion_types import DIR, FILE, LAB, RESULT
+from nodrop.cli.frame_bytes import FrameBytes
 from nodrop.cli.help_sections import GroupedCommand
 from nodrop.cli.nfvbench_actions import run_action
 from nodrop.cli.nfvbench_flags import collect_nfvbench_keys, collect_notes, nfvbench_options
@@ -47,8 +49,6 @@ COMMON_OPTIONS = (
     *("form", "json_file", "quiet", "wait_idle"),
 )
 """Arguments of the options that `--help` shows; `--help-all` shows all."""
-INTERLEAVED_REPEATS = 5
-"""Default repeats of two interleaved setups: fewer seldom show a difference of a few percent."""
 EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("frame_sizes", "-fs")}
 """nodrop's key, and NFVbench's equivalent key and flag."""
 
@@ -62,7 +62,7 @@ EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("
 @click.option("--ports", metavar="LEFT,RIGHT", help="Interfaces connected to an external SUT (--sut ext).")
 @click.option("--lab", type=LAB, help="Use a persistent lab of `nodrop lab up`.")
 @click.option("--backend", type=Choice(["auto", *get_args(Backend)]), help="Packet I/O back end.  [default: auto]")
-@click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
+@click.option("--frame-bytes", type=FrameBytes(), metavar="N", help="Frame size with FCS.  [default: 64]")
 @click.option("--pattern", type=Choice(get_args(PatternKind)), help="Load pattern.  [default: flat]")
 @click.option("--replay", type=FILE, help="Send the frames of a pcap or pcapng file.")
 @click.option("--capture", type=FILE, help="Capture frames at the bounds, to FILE-<trial>.pcapng.")

@@ -12,6 +12,8 @@ from nodrop.model.choices import AlgorithmName
 from nodrop.model.profiles import TIME_LIMITED_SEARCHES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nodrop.model.plan import Plan
     from nodrop.model.result import RunResult
     from nodrop.simulation import Sut
@@ -84,11 +86,11 @@ def _simulate(flags: dict[str, Any]) -> int:
     if len(flags["suts"]) != 1 or len(flags["algorithm"]) > 1:
         raise ConfigError("command line: give one --sut and at most one --search, or use --compare")
     (name,), seed = flags["suts"], flags["seed"]
-    sut = create(name, seed, _parse_parameters(flags))
+    sut = create(name, seed, parameters := _parse_parameters(flags))
     plan = _make_plan(flags, *flags["algorithm"])
     measurer = SimulatedMeasurer(plan.traffic, sut, plan.search.overhead_s)
     environment = RunEnvironment(
-        open_stage=lambda _plan, _run_id, _on_progress: NullStage(f"{name} (simulated, seed {seed})"),
+        open_stage=lambda _plan, _run_id, _on_progress: NullStage(_format_sut_name(name, parameters, seed)),
         open_generator=lambda _plan, _stage: measurer,
         clock=lambda: measurer.now_s,
     )
@@ -98,6 +100,13 @@ def _simulate(flags: dict[str, Any]) -> int:
         flags["quiet"],
         environment=environment,
         epilogue=lambda result: _format_truth(result, sut, measurer.now_s),
+    )
+
+
+def _format_sut_name(name: str, parameters: "Mapping[str, float]", seed: int) -> str:
+    """Return `noisy-capacity (simulated, capacity_pps 5e+06, seed 1)`; the seed is last, see `analysis.setup_diff`."""
+    return (
+        f"{name} ({', '.join(['simulated', *(f'{key} {value:g}' for key, value in parameters.items())])}, seed {seed})"
     )
 
 

@@ -31,7 +31,7 @@ def make_variant_plans(
     if not query_trex and cpus is None:
         click.echo(f"nodrop: {f'B differs from A in {differences}' if differences else identical}", err=True)
     if other.label and other.label == config.label:
-        other = other.model_copy(update={"label": f"{other.label} B"})
+        other = other.replace(label=f"{other.label} B")
     return make_plans(other, cpus, query_trex=query_trex)
 
 

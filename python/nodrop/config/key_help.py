@@ -16,7 +16,7 @@ from nodrop.config.keys import (
 )
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS, iter_unused_keys
+from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS, list_unused_keys
 from nodrop.config.schema import Config
 from nodrop.config.yaml_writer import to_plain
 from nodrop.errors import ConfigError
@@ -83,7 +83,7 @@ def find_nfvbench_keys(key: Key) -> tuple[str, ...]:
 
 def find_replacement_note(key: Key) -> str:
     """Return what nodrop does in place of an untranslated key of NFVbench's; empty if there is nothing to note."""
-    return dict(iter_unused_keys()).get(key, "")
+    return dict(list_unused_keys()).get(key, "")
 
 
 def _describe_owner(key: Key, of_nfvbench: bool) -> str:

@@ -198,7 +198,9 @@ class LatencyConfig(Value):
     """The latency trials after the search."""
 
     enabled: bool = True
-    """Measure latency at the lower bound of each goal, and at half of the highest."""
+    """Measure latency at the lower bound of each goal, and at half of the highest. At a bound, a trial of the search
+    that met the goal has it if it lasted for `trial_duration`; with `capture.trials: latency` there are always trials
+    of its own."""
     trial_duration: Seconds | None = None
     """Duration of each latency trial, e.g. `3s`; above 0; null: from the profile."""
     percentiles: tuple[Annotated[float, Field(ge=0, le=100)], ...] = (25.0, 75.0, 99.0)

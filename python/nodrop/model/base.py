@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -18,6 +18,10 @@ class Value(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed; they are not validated."""
+        return self.model_copy(update=changes)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

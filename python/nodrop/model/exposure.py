@@ -44,3 +44,18 @@ class StackExposure(Value):
     """Why it could not be queried; empty: it was queried."""
     features: dict[str, FeatureExposure]
     """By key of the row."""
+
+
+def build_exposed(value: str, source: str) -> FeatureExposure:
+    """Return an exposed feature."""
+    return FeatureExposure(status="exposed", value=value, source=source)
+
+
+def build_partly_exposed(value: str, source: str) -> FeatureExposure:
+    """Return a feature of which a part is exposed."""
+    return FeatureExposure(status="partly", value=value, source=source)
+
+
+def build_absent(what: str, source: str) -> FeatureExposure:
+    """Return a feature that is not exposed, as the source has none of this."""
+    return FeatureExposure(status="not exposed", value=f"no {what}", source=source)

@@ -1,4 +1,4 @@
-"""The loss ledger of a trial: frames lost at each hop from the tester's sender to its receiver."""
+"""Frames counted at each hop of a chain in a trial, and the loss ledger: frames lost at each hop, with causes."""
 
 from typing import Literal
 
@@ -8,6 +8,26 @@ from nodrop.model.base import Value
 
 Side = Literal["tester", "wire", "sut"]
 """The part that lost frames: the tester, the link between tester and SUT, or the SUT."""
+
+
+class HopCount(Value):
+    """A point on a chain's path where its frames are counted."""
+
+    name: str
+    """`tester0 sends`, `sut0 receives`."""
+    interface: str
+    frame_count: int | None
+    """None: the chain's frames are not counted separately there, or the counter was not read."""
+
+
+class ChainHops(Value):
+    """One direction of one chain."""
+
+    chain: int
+    tx_port: int
+    rx_port: int
+    hops: tuple[HopCount, ...]
+    """In the order of the path; the first is what the tester sent, the last what it received."""
 
 
 class Cause(Value):

@@ -71,6 +71,11 @@ class PlacedSet(Value):
     devices: tuple[str, ...] = ()
     """PCI addresses of other devices."""
 
+    @property
+    def memory_bytes(self) -> int:
+        """All memory of the set."""
+        return self.normal_bytes + self.large_page_count * (self.large_page_bytes or 0)
+
 
 class PlacedLink(Value):
     """Bandwidth that a VM requires between two nodes."""

@@ -1,5 +1,6 @@
 """The plan of one run: every `auto` resolved, nothing left to decide."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
@@ -23,13 +24,23 @@ class LatencyPoint(Value):
     goal_label: str
     load_ratio: float = Field(gt=0, le=1)
 
+    @property
+    def phase(self) -> str:
+        """Phase of its trial."""
+        return f"latency {self.label}"
+
+    @property
+    def is_at_bound(self) -> bool:
+        """Whether this is the lower bound itself, at which the search has measured."""
+        return self.load_ratio == 1.0
+
     def is_at(self, load: str | float | None) -> bool:
         """Return whether this is the load of an expectation: the label of a goal in upper case, or a share."""
-        return load == self.load_ratio or (self.load_ratio == 1.0 and load == self.goal_label.upper())
+        return load == self.load_ratio or (self.is_at_bound and load == self.goal_label.upper())
 
 
 class LatencyPlan(Value):
-    """The latency trials after the search."""
+    """The latency to measure, with trials after the search unless one of the search has it."""
 
     points: tuple[LatencyPoint, ...]
     duration_s: float = Field(gt=0)
@@ -108,7 +119,7 @@ class Plan(Value):
 
     def with_warnings(self, warnings: tuple[str, ...]) -> "Plan":
         """Return the plan with further warnings."""
-        return self.model_copy(update={"warnings": (*self.warnings, *warnings)})
+        return self.replace(warnings=(*self.warnings, *warnings))
 
     @property
     def uses_nfvbench_config(self) -> bool:
@@ -119,3 +130,28 @@ class Plan(Value):
     def sends_into_lab(self) -> bool:
         """Whether the tester's ports are the lab's interfaces, not devices connected elsewhere."""
         return not self.engine.devices or are_on_interfaces(self.engine.devices, self.lab.tester_interfaces)
+
+
+def name_path(plan: Plan) -> str:
+    """Return NFVbench's name of the path: `PVP`, `PVVP` or `EXT`."""
+    if plan.lab.sut in ("ext", "wire"):
+        return "EXT"
+    return "PVVP" if plan.lab.hop_count > 1 else "PVP"
+
+
+def is_bidirectional(plan: Plan) -> bool:
+    """Return whether traffic is measured in both directions, ignoring a trickle."""
+    traffic = plan.nfvbench.get("traffic")
+    if isinstance(traffic, Mapping) and isinstance(traffic.get("bidirectional"), bool):
+        return bool(traffic["bidirectional"])
+    return len({stream.tx_port < stream.rx_port for stream in plan.traffic.streams}) > 1
+
+
+def count_flows(plan: Plan) -> int:
+    """Return the number of flows over all chains and directions."""
+    return sum(stream.flow_count for stream in plan.traffic.streams)
+
+
+def name_frame_size(plan: Plan) -> str:
+    """Return the name of the frame size."""
+    return plan.frame_size or f"{plan.traffic.frame_bytes:g}"

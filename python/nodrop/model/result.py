@@ -99,11 +99,33 @@ class SearchDecision(TrialPreview):
 
 
 class LatencyResult(Value):
-    """A latency trial: its load and its index in the run."""
+    """The latency at a load: the load and the index of its trial, of the search or after it."""
 
     label: str
     load_pps: float
     trial_index: int
+
+
+class EarlierFigure(Value):
+    """A rate in earlier runs of the same setup."""
+
+    key: str
+    """The key of the measure, e.g. `ndr`."""
+    text: str
+    """Its name, e.g. `NDR`."""
+    count: int
+    """Runs that have it."""
+    lowest: float
+    """In frames per second, both directions together."""
+    highest: float
+
+
+class EarlierRuns(Value):
+    """The earlier complete runs of the same setup in the results directory: the repeatability of the figures."""
+
+    run_ids: tuple[str, ...] = ()
+    """Newest first; at most 20."""
+    figures: tuple[EarlierFigure, ...] = ()
 
 
 class RunResult(Value):
@@ -129,6 +151,8 @@ class RunResult(Value):
     findings: tuple[Flag, ...] = ()
     """What the search saw of the SUT and the tester beyond the goals: warm-up, drift, modes, stalls, buffers."""
     latencies: tuple[LatencyResult, ...] = ()
+    earlier_runs: EarlierRuns | None = None
+    """None if no rate was found, or the index of results could not be read."""
 
     @field_validator("schema_version", mode="before")
     @classmethod

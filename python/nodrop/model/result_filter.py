@@ -27,6 +27,8 @@ class ResultFilter(Value):
     host: str | None = None
     sut: str | None = None
     status: str | None = None
+    setup: str | None = None
+    """Key of the setup, as in a summary."""
     source: str | None = None
     """Program that measured: `nodrop`, `nfvbench`, `trex`."""
     text: str | None = None

@@ -51,8 +51,10 @@ class RunState:
     """None until the run is over."""
     search_remaining_s: float | None = None
     """Expected duration of the rest of the search, from the start of `trial`."""
-    latency_phases: frozenset[str] = frozenset()
-    """Phases started after the search."""
+    latency_phase: str = ""
+    """Phase of the latest trial after the search; empty during the search."""
+    expected_end_s: float | None = None
+    """Earliest end of the run that was expected, in measured time: see `measured_s`."""
 
     @property
     def running_trial(self) -> TrialStarted | None:
@@ -85,24 +87,62 @@ class RunState:
         return state
 
     def remaining_s(self) -> float | None:
-        """Return the expected time to the end of the run; None before there is an estimate."""
+        """Return the expected time to the end of the run.
+
+        It only falls: each trial of a search that repeats trials looks as if the end were near. None before there is an
+        estimate, and once the run takes longer than expected.
+        """
+        estimate_s = self._estimate_remaining_s()
+        if estimate_s is None or self.expected_end_s is None or self.is_overdue:
+            return None
+        return max(0.0, min(estimate_s, self.expected_end_s - self.measured_s))
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the search takes longer than was expected at some time."""
+        is_over = self.expected_end_s is not None and self.measured_s >= self.expected_end_s
+        return is_over and not self.latency_phase
+
+    @property
+    def measured_s(self) -> float:
+        """Duration of the trials so far and of the time between them."""
+        overhead_s = self.plan.search.overhead_s if self.plan else 0.0
+        running_s = self.window.elapsed_s if self.window and self.running_trial else 0.0
+        return sum(trial.duration_s + overhead_s for trial in self.trials) + running_s
+
+    def _estimate_remaining_s(self) -> float | None:
         if not self.plan or not self.trial:
             return None
-        current_s = self.trial.trial.duration_s if self.latency_phases else self.search_remaining_s
+        current_s = self.trial.trial.duration_s if self.latency_phase else self.search_remaining_s
         if current_s is None:
             return None
         elapsed_s = self.window.elapsed_s if self.window else 0.0
-        latency = self.plan.latency
-        pending_count = max(0, len(latency.points) - len(self.latency_phases))
-        return max(0.0, current_s - elapsed_s) + pending_count * (latency.duration_s + LATENCY_OVERHEAD_S)
+        pending_s = self._count_pending_latency_trials() * (self.plan.latency.duration_s + LATENCY_OVERHEAD_S)
+        return max(0.0, current_s - elapsed_s) + pending_s
+
+    def _count_pending_latency_trials(self) -> int:
+        """Return the number of latency trials to expect; those at a bound usually are trials of the search."""
+        points = self.plan.latency.points if self.plan else ()
+        phases = [point.phase for point in points]
+        begin = phases.index(self.latency_phase) + 1 if self.latency_phase in phases else 0
+        return sum(not point.is_at_bound for point in points[begin:])
 
     def _start_trial(self, event: TrialStarted) -> Self:
         """Take the estimate of the search; without one, continue from the previous estimate."""
-        phases, remaining_s = self.latency_phases, self.search_remaining_s
+        latency_phase, remaining_s = self.latency_phase, self.search_remaining_s
         if event.phase != SEARCH:
-            phases |= {event.phase}
+            latency_phase = event.phase
         elif event.outlook.left_s is not None:
             remaining_s = event.outlook.left_s
         elif remaining_s is not None and self.trials:
             remaining_s -= self.trials[-1].duration_s
-        return replace(self, trial=event, window=None, search_remaining_s=remaining_s, latency_phases=phases)
+        state = replace(self, trial=event, window=None, search_remaining_s=remaining_s, latency_phase=latency_phase)
+        return replace(state, expected_end_s=state._expect_end(is_search=event.phase == SEARCH))
+
+    def _expect_end(self, *, is_search: bool) -> float | None:
+        """Return the earliest expected end; that of latency trials is certain."""
+        estimate_s = self._estimate_remaining_s()
+        if estimate_s is None:
+            return self.expected_end_s
+        end_s = self.measured_s + estimate_s
+        return min(end_s, self.expected_end_s or end_s) if is_search else end_s

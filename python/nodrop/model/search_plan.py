@@ -68,14 +68,11 @@ class SearchPlan(Value):
     def complete(self, goal: Goal) -> Goal:
         """Return a goal with every attribute: its own or, where it has none, the search's."""
         final_s = goal.final_trial_duration_s or self.final_trial_duration_s
-        return goal.model_copy(
-            update={
-                "initial_trial_duration_s": goal.initial_trial_duration_s
-                or min(self.initial_trial_duration_s, final_s),
-                "final_trial_duration_s": final_s,
-                "duration_sum_s": goal.duration_sum_s or final_s,
-                "width_ratio": goal.width_ratio or self.width_ratio,
-            }
+        return goal.replace(
+            initial_trial_duration_s=goal.initial_trial_duration_s or min(self.initial_trial_duration_s, final_s),
+            final_trial_duration_s=final_s,
+            duration_sum_s=goal.duration_sum_s or final_s,
+            width_ratio=goal.width_ratio or self.width_ratio,
         )
 
     def check(self, path_of: PathOf | None = None, single_load: bool = False) -> None:

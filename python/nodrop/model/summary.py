@@ -27,6 +27,15 @@ class Measure(Value):
     """What limits the value, a `Limit`; limits other than the SUT say little about the SUT."""
 
 
+class MissingGoal(Value):
+    """A goal of a search for which no load was found."""
+
+    text: str
+    """The goal: `NDR`, `PDR 0.5 %`."""
+    reason: str
+    """A sentence: `The search ended before it had a lower bound.`"""
+
+
 class Summary(Value):
     """A run in one row."""
 
@@ -60,7 +69,11 @@ class Summary(Value):
     version: str
     """Version of the program that measured."""
     trial_count: int
+    setup: str = ""
+    """The same for runs of the same plan, SUT, host and version; empty if unknown."""
     measures: tuple[Measure, ...] = ()
+    missing_goals: tuple[MissingGoal, ...] = ()
+    """Goals without a load that meets them."""
 
 
 class ResultRow(Value):

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
 from nodrop.model.base import Value
-from nodrop.model.hop_counts import ChainHops
-from nodrop.model.ledger import LossLedger
+from nodrop.model.ledger import ChainHops, LossLedger
 from nodrop.model.message import Message, Scalar
 from nodrop.model.neighbor import NeighborCounts
 
@@ -18,6 +17,9 @@ StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
 
 WINDOW_S = 0.05
 """Length of a window of counts within a trial; only the last one may be shorter."""
+EXTENSION_MAX_RATIO = 4.0
+"""Longest extension of a disturbed trial of a search, as a multiple of its duration: beyond, too little of it would be
+undisturbed to judge (`nodrop.run.retries`)."""
 FIXED = "fixed"
 """Phase of a trial at a fixed rate."""
 
@@ -64,6 +66,8 @@ class Trial(Value):
     """Frames per second, aggregate over all streams."""
     duration_s: float = Field(gt=0)
     stop: StopRule | None = None
+    extension_max_s: float | None = Field(default=None, ge=0)
+    """Longest time by which disturbed time may extend the trial; None: `EXTENSION_MAX_RATIO` of its duration."""
     reason: Message = Message()
     """Why the search requests this trial."""
     goal: str = ""
@@ -199,6 +203,22 @@ class OtherWork(Value):
     time_s: float
 
 
+class CpuSpeed(Value):
+    """Speed of a CPU of the SUT during a trial.
+
+    A CPU is slow while another hardware thread works on its core, possibly of another guest of the host, and at a lower
+    clock rate.
+    """
+
+    cpu: int
+    mean_ratio: float
+    """Mean speed, as a share of the fastest since the ports were opened."""
+    usual_ratio: float
+    """Usual speed, i.e. the median of the latest trials, as a share of the fastest."""
+    slow_time_s: float
+    """Time in which the CPU was clearly slower than usual; it is disturbed time."""
+
+
 class UndisturbedCounts(Value):
     """A trial without its disturbed time, all streams."""
 
@@ -332,6 +352,8 @@ class TrialResult(Value):
     missing, or the search counts all time."""
     other_work: tuple[OtherWork, ...] = ()
     """What ran on the CPUs of tester and SUT in a disturbed trial, longest first."""
+    cpu_speeds: tuple[CpuSpeed, ...] = ()
+    """Speed of the SUT's CPUs; empty if disturbed time is not separated, or the SUT is not pinned to CPUs."""
     validity: Validity
     capture: Capture | None = None
     """Its frames in a file, if captured."""
@@ -342,7 +364,7 @@ class TrialResult(Value):
 
     def with_doubt(self, doubt: Doubt) -> "TrialResult":
         """Return the result with one more reason to doubt it."""
-        return self.model_copy(update={"validity": Validity.of((*self.validity.doubts, doubt))})
+        return self.replace(validity=Validity.of((*self.validity.doubts, doubt)))
 
     @property
     def intended_count(self) -> int:
@@ -383,11 +405,19 @@ class TrialResult(Value):
         intended = self.offered_count + unsent
         return (self.lost_count + unsent) / intended if intended else 1.0
 
+    def without_histograms(self) -> Self:
+        """Return the trial with the summaries of its latencies only."""
+        return self.replace(
+            directions=tuple(
+                way.replace(latency=way.latency.replace(hdr=None)) if way.latency else way for way in self.directions
+            )
+        )
+
     @property
     def judged_counts(self) -> UndisturbedCounts:
         """The counts by which goals are judged: without disturbed time, if that was separated."""
         if rest := self.undisturbed_counts:
-            return rest.model_copy(update={"unsent_count": self._apply_tolerance(rest.unsent_count)})
+            return rest.replace(unsent_count=self._apply_tolerance(rest.unsent_count))
         return UndisturbedCounts(
             duration_s=self.duration_s,
             offered_count=self.offered_count,

@@ -26,7 +26,7 @@ class NetworkFunction(Value):
     """A VNF and its classes of workload."""
 
     name: str
-    use_case: str
+    use_case: str = ""
     classes: tuple[WorkloadClass, ...]
     note: str = ""
     """Where the document mentions it, if it is not a row of table 1."""

@@ -7,9 +7,8 @@ from typing import Self
 from nodrop.errors import StageError
 from nodrop.model.choices import SutKind
 from nodrop.model.facts import StageFacts
-from nodrop.model.hop_counts import ChainHops, HopCount
 from nodrop.model.lab_plan import LabPlan
-from nodrop.model.ledger import LossLedger
+from nodrop.model.ledger import ChainHops, HopCount, LossLedger
 from nodrop.model.trial import StreamCounts, TrialResult
 from nodrop.observe.devices import list_devices
 from nodrop.observe.ledger import build_loss_ledger
@@ -73,10 +72,10 @@ class HopCounterReader:
             ledger = build_loss_ledger(result, self._lab, delta)
             if self._drops_refusal and ledger.unattributed_count:
                 remark = f"the kernel's drop reasons were not counted: {self._drops_refusal}"
-                ledger = ledger.model_copy(update={"remarks": (*ledger.remarks, remark)})
+                ledger = ledger.replace(remarks=(*ledger.remarks, remark))
         counted = list_chain_hops(result, self._lab, self._chains, delta)
-        ledger = ledger.model_copy(update={"reading_s": self._reading_s})
-        return result.model_copy(update={"ledger": ledger, "chain_hops": counted})
+        ledger = ledger.replace(reading_s=self._reading_s)
+        return result.replace(ledger=ledger, chain_hops=counted)
 
     def _read_settled(self, before: dict[str, int]) -> dict[str, int]:
         """Read until forwarding processes have published counts for every frame received: they publish when idle."""

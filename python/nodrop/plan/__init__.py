@@ -18,21 +18,17 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine, use_packet_sockets
-from nodrop.plan.capture import plan_capture
 from nodrop.plan.cloud import plan_cloud
-from nodrop.plan.expectations import check_expectations
 from nodrop.plan.fixed_rate import plan_fixed, plan_link_speed, select_goals
 from nodrop.plan.frame_sizes import find_max_frame_bytes, name_frame_size, require_one_size, split_sizes
 from nodrop.plan.lab import check_lab, check_persistent_lab, list_lab_warnings, plan_private_lab
 from nodrop.plan.neighbors import plan_neighbors
-from nodrop.plan.pcap_replay import ReplayInput, find_replay
-from nodrop.plan.resolvers import NO_RESOLVERS, Resolvers
-from nodrop.plan.search import plan_search
+from nodrop.plan.pcap_files import ReplayInput, find_replay, plan_capture
+from nodrop.plan.resolvers import NO_RESOLVERS, Resolvers, find_tester_ports
+from nodrop.plan.search import check_expectations, plan_search, read_warm_start
 from nodrop.plan.shipping import plan_shipping
-from nodrop.plan.tester_ports import find_tester_ports
 from nodrop.plan.traffic import list_traffic_warnings, plan_traffic
 from nodrop.plan.trex import list_trex_warnings, plan_trex
-from nodrop.plan.warm_start import read_warm_start
 from nodrop.rates import SearchedRate, compute_line_rate_pps, parse_rate
 from nodrop.units import format_ratio
 
@@ -130,13 +126,11 @@ def build_each(
     """
     configs = split_sizes(config)
     if config.no_traffic:  # all sizes and repeats have the same path
-        configs = tuple(each.model_copy(update={"repeat": 1}) for each in configs[:1])
+        configs = tuple(each.replace(repeat=1) for each in configs[:1])
     plans = [build_plan(each, resolvers, cpus) for each in configs]
     if len({plan.engine.backend for plan in plans}) > 1:
         plans = [build_plan(use_packet_sockets(each), resolvers, cpus) for each in configs]
-    return tuple(
-        plan.model_copy(update={"repeat": repeat}) for repeat in range(1, plans[0].repeat_count + 1) for plan in plans
-    )
+    return tuple(plan.replace(repeat=repeat) for repeat in range(1, plans[0].repeat_count + 1) for plan in plans)
 
 
 def _plan_path(config: Config, resolvers: Resolvers, cpus: Sequence[int]) -> _Path:

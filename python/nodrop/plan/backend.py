@@ -73,7 +73,7 @@ def use_packet_sockets(config: Config) -> Config:
     """Return the configuration with packet sockets instead of `auto`, for runs that are compared."""
     if config.engine.backend != "auto":
         return config
-    return config.model_copy(update={"engine": config.engine.model_copy(update={"backend": "af_packet"})})
+    return config.replace(engine=config.engine.replace(backend="af_packet"))
 
 
 def _takes_xdp(lab: LabPlan) -> bool:
@@ -118,7 +118,7 @@ def fit_lab(config: Config, lab: LabPlan, backend: Backend) -> LabPlan:
     update: dict[str, object] = {"sut_takes_xdp": is_live and not first_is_xdp and lab.sut not in ("wire", "ext")}
     if config.vnf.backend == "auto" and is_live and _takes_xdp(lab):
         update["sut_backend"] = "af_xdp"
-    return lab.model_copy(update=update)
+    return lab.replace(**update)
 
 
 def _fits_xdp_program(traffic: Traffic) -> bool:

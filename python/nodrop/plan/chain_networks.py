@@ -112,8 +112,7 @@ def _check_vlans(config: Config, networks: Networks, side: int, ids: Sequence[in
     if duplicates:
         raise ConfigError(
             f"vlans[{side}]: duplicate VLAN ({duplicates[0]}); assign a different one to each chain, or write "
-            "networks: "
-            "shared"
+            "networks: shared"
         )
     return tuple(ids)
 

@@ -35,10 +35,7 @@ Source: https://docs.openstack.org/glance/latest/admin/useful-image-properties.h
 
 
 def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPlan | None:
-    """Return the resources to stage or look up in a cloud; None if no cloud is used.
-
-    Raises: ConfigError.
-    """
+    """Return the resources to stage or look up in a cloud; None if no cloud is used. Raises: ConfigError."""
     if not uses_cloud(config):
         return None
     check_cloud(config)
@@ -89,7 +86,7 @@ def choose_hosts(config: Config) -> tuple[str | None, tuple[str, ...]]:
 def _build_flavor(config: Config, read_flavor: ReadFlavor) -> CloudFlavor:
     section = config.openstack.flavor
     if section.vmd is not None:
-        return read_flavor(section.vmd, section.host).model_copy(update={"name": section.name})
+        return read_flavor(section.vmd, section.host).replace(name=section.name)
     return CloudFlavor(
         name=section.name,
         vcpus=section.vcpus,

@@ -84,14 +84,12 @@ def _check_networks(config: Config) -> None:
         if kind != "none" and network_type not in (None, kind):
             raise ConfigError(
                 f"openstack.networks.{role}.type: does not match tunnel.kind: {kind} ({network_type}); write {kind}, "
-                "or "
-                "remove it"
+                "or remove it"
             )
         if kind == "none" and network_type in ("vxlan", "mpls"):
             raise ConfigError(
                 f"openstack.networks.{role}.type: the tester reaches it only with tunnel.kind: {network_type}; write "
-                "that "
-                "as well"
+                "that as well"
             )
         if network_type == "flat" and config.openstack.tagged:
             raise ConfigError(

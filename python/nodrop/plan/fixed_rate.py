@@ -6,16 +6,13 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import FixedRatePlan
 from nodrop.model.traffic import Traffic
-from nodrop.plan.tester_ports import TesterPorts
+from nodrop.plan.resolvers import TesterPorts
 from nodrop.rates import LINK_SPEED_BPS, SEARCH_GOALS, FixedRate, compute_fixed_load_pps, parse_rate
 from nodrop.units import format_bps, parse_bps
 
 
 def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedRatePlan | None:
-    """Return the trial at a fixed rate; None for a search.
-
-    Raises: ConfigError for a rate above the links' capacity.
-    """
+    """Return the trial at a fixed rate; None for a search. Raises: ConfigError for a rate above the links' capacity."""
     rate = parse_rate(config.rate)
     if not isinstance(rate, FixedRate):
         return None
@@ -37,7 +34,7 @@ def select_goals(config: Config) -> Config:
             f"rate: no goal is named {' or '.join(rate.labels)} ({config.rate}), goals are {', '.join(config.goals)}; "
             f"write ndr_pdr for all goals, or name one {rate.labels[0]}"
         )
-    return config.model_copy(update={"goals": goals})
+    return config.replace(goals=goals)
 
 
 def plan_link_speed(config: Config, tester: TesterPorts) -> tuple[int, Sequence[str]]:

@@ -71,7 +71,7 @@ def _set_frame_size(config: Config, size: int | str) -> Config:
     if keys:
         raise ConfigError(f"frame_sizes and {' and '.join(keys)}: each sets the sizes of all frames; write one of them")
     if isinstance(size, int):
-        traffic = traffic.model_copy(update={"imix": None})
-        return config.model_copy(update={"frame_sizes": (), "frame_bytes": size, "traffic": traffic})
+        traffic = traffic.replace(imix=None)
+        return config.replace(frame_sizes=(), frame_bytes=size, traffic=traffic)
     mix = {"imix": traffic.imix or IMIX_WEIGHTS} if size == IMIX else {"imix": None, "genome": size}
-    return config.model_copy(update={"frame_sizes": (), "traffic": traffic.model_copy(update=mix)})
+    return config.replace(frame_sizes=(), traffic=traffic.replace(**mix))

@@ -24,7 +24,7 @@ from nodrop.model.lab_plan import (
 from nodrop.plan import addressing
 from nodrop.plan.chain_ends import ChainEnd, find_tester_mac, plan_chain_ends
 from nodrop.plan.chain_networks import SIDES, WITHOUT_EDGE_SWITCH, choose_networks, plan_vlans
-from nodrop.plan.tester_ports import TesterPorts
+from nodrop.plan.resolvers import TesterPorts
 from nodrop.units import format_bytes, format_count, format_pps
 
 ETHERNET_BYTES = 18
@@ -88,7 +88,7 @@ def plan_private_lab(config: Config, available: Sequence[int], largest: int, tes
         cloud=_build_cloud_shape(config),
     )
     built = lab if config.sut in WITHOUT_EDGE_SWITCH else _Builder(config, lab, _Cores(config, available)).build()
-    return built.model_copy(update={"antagonists": tuple(_list_antagonists(config, built, available))})
+    return built.replace(antagonists=tuple(_list_antagonists(config, built, available)))
 
 
 def _build_cloud_shape(config: Config) -> CloudShape | None:
@@ -337,14 +337,12 @@ class _Builder:
         edges = tuple(self._build_edge(side) for side in sides) if self._edge_places else ()
         routers = tuple(self._build_router(side) for side in sides) if self._routed else ()
         forwarders = tuple(self._list_forwarders())
-        return lab.model_copy(
-            update={
-                "sut_interfaces": tuple(f"sut{port}" for port in range(len(lab.tester_interfaces))),
-                "links": tuple(self._links),
-                "edges": edges,
-                "routers": routers,
-                "forwarders": forwarders,
-            }
+        return lab.replace(
+            sut_interfaces=tuple(f"sut{port}" for port in range(len(lab.tester_interfaces))),
+            links=tuple(self._links),
+            edges=edges,
+            routers=routers,
+            forwarders=forwarders,
         )
 
     def _build_edge(self, side: int) -> EdgeSwitch:

@@ -1,15 +1,19 @@
-"""The search of a plan: loads, durations, and goals with every attribute filled in."""
+"""The search of a plan: loads, durations, goals with every attribute filled in, its start and its expectations."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeVar
 
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName
+from nodrop.model.expectation import Expectation, parse_expectation
 from nodrop.model.goal import Goal
+from nodrop.model.plan import LatencyPlan
 from nodrop.model.profiles import DEFAULT_ALGORITHM, PROFILES, TIME_LIMITED_SEARCHES, SearchProfile
+from nodrop.model.result import RunResult
 from nodrop.model.search_plan import GOAL_ATTRIBUTE_SEARCHES, EarlierGoal, SearchPlan, check_goal_attributes
+from nodrop.model.traffic import Traffic
 from nodrop.units import format_ratio, format_seconds
 
 ALGORITHM_OPTIONS = {
@@ -73,9 +77,9 @@ def plan_search(
         earlier=earlier,
         **options,
     )
-    plan = plan.model_copy(update={"goals": tuple(plan.complete(goal) for goal in plan.goals)})
+    plan = plan.replace(goals=tuple(plan.complete(goal) for goal in plan.goals))
     lowest_pps = max(compute_lowest_load_pps(goal, stream_count) for goal in plan.goals)
-    return _check(config, plan.model_copy(update={"min_load_pps": _default_to(requested.min_load, lowest_pps)}))
+    return _check(config, plan.replace(min_load_pps=_default_to(requested.min_load, lowest_pps)))
 
 
 def compute_lowest_load_pps(goal: Goal, stream_count: int) -> float:
@@ -155,3 +159,67 @@ def _check(config: Config, plan: SearchPlan) -> SearchPlan:
 
 def _default_to(value: T | None, default: T) -> T:
     return default if value is None else value
+
+
+def check_expectations(config: Config, goals: Collection[Goal], latency: LatencyPlan, *, is_fixed: bool) -> None:
+    """Check that the run measures the figure of every expectation. Raises ConfigError."""
+    labels = [goal.label.upper() for goal in goals]
+    for expectation in map(parse_expectation, config.expect):
+        problem = _find_problem(expectation, labels, latency, is_fixed)
+        if problem:
+            raise ConfigError(f"expect: {problem} ({expectation.text})")
+
+
+def _find_problem(expectation: Expectation, labels: list[str], latency: LatencyPlan, is_fixed: bool) -> str:
+    """Return why the run cannot decide an expectation; empty if it can."""
+    if is_fixed:
+        if expectation.figure == "load":
+            return "a trial at a fixed rate finds no goal; write loss<=0.1% or p99<50us"
+        return "a trial at a fixed rate has one load; write p99<50us" if expectation.point is not None else ""
+    if expectation.figure == "loss":
+        return "a search has no loss of its own; write the goal's rate, e.g. ndr>5Mpps, or a fixed --rate"
+    if expectation.figure == "load":
+        return "" if expectation.name in labels else f"no such goal; goals are {', '.join(labels)}"
+    points = latency.points
+    if any(point.is_at(expectation.point) for point in points):
+        return ""
+    loads = [each.goal_label if each.load_ratio == 1.0 else f"{each.load_ratio:.0%}" for each in points]
+    measured = f"write one of @{', @'.join(loads)}" if loads else "remove --no-latency"
+    return f"no latency is measured at that load; {measured}"
+
+
+def read_warm_start(name: str, result: RunResult, sut: str, traffic: Traffic) -> tuple[EarlierGoal, ...]:
+    """Return the bounds of every goal that has both.
+
+    Args:
+        name: the user's name of the result.
+        result: the result.
+        sut, traffic: what is measured now.
+
+    Raises: ConfigError if the result measured something else, or has no bounds.
+    """
+    then, now = _read_text(result.plan.lab.sut_text, result.plan.traffic), _read_text(sut, traffic)
+    if (result.plan.lab.sut_text, result.plan.traffic) != (sut, traffic):
+        other = f"it measured {then}, this run measures {now}" if then != now else "its frames have other addresses"
+        raise ConfigError(
+            f"search.warm_start: another SUT or traffic ({name}: {other}); name a result of the same SUT and traffic, "
+            "or remove it"
+        )
+    bounds = tuple(
+        EarlierGoal(
+            loss_ratio=goal.goal.loss_ratio,
+            final_trial_duration_s=goal.goal.final_trial_duration_s or result.plan.search.final_trial_duration_s,
+            lower_pps=goal.lower.load_pps,
+            upper_pps=goal.upper.load_pps,
+        )
+        for goal in result.goals
+        if goal.lower and goal.upper
+    )
+    if not bounds:
+        raise ConfigError(f"search.warm_start: no goal has both bounds ({name}); name another result, or remove it")
+    return bounds
+
+
+def _read_text(sut: str, traffic: Traffic) -> str:
+    ways = "both ways" if len(traffic.direction_ratios) > 1 else "one way"
+    return f"{sut} with {traffic.frame_bytes:g}-byte frames {ways} in {traffic.streams[0].flow_count} flows each way"

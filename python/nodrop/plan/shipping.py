@@ -41,9 +41,7 @@ def _build_forwarding(entry: FluentdConfig, key: str) -> Forwarding:
     for file_key, file in _list_files(entry):
         _require_readable(f"{key}.{file_key}", file)
     _check_pairs(entry, key)
-    tls = entry.tls and entry.tls.model_copy(
-        update={name: _make_absolute(getattr(entry.tls, name)) for name in TLS_FILES}
-    )
+    tls = entry.tls and entry.tls.replace(**{name: _make_absolute(getattr(entry.tls, name)) for name in TLS_FILES})
     aggregator = Aggregator(
         host=entry.ip,
         port=entry.port,

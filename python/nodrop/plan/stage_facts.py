@@ -21,26 +21,22 @@ def apply_stage_facts(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
 
     def stream(each: Stream) -> Stream:
         chain, side = facts_by_chain[each.chain], side_of(each.chain, each.tx_port)
-        return each.model_copy(
-            update={
-                "layers": _update_layers(each.layers, chain, side),
-                "rx_vlan": chain.vlans[1 - side] if chain.vlans and each.rx_vlan is not None else each.rx_vlan,
-            }
+        return each.replace(
+            layers=_update_layers(each.layers, chain, side),
+            rx_vlan=chain.vlans[1 - side] if chain.vlans and each.rx_vlan is not None else each.rx_vlan,
         )
 
     def link(each: NeighborLink) -> NeighborLink:
         tags = _select_first(
             each.station.tags, Vlan, _collect_vlan_update(facts_by_chain[each.chain], side_of(each.chain, each.port))
         )
-        return each.model_copy(update={"station": each.station.model_copy(update={"tags": tags})})
+        return each.replace(station=each.station.replace(tags=tags))
 
     vlans = tuple(chain.vlans for chain in chains if chain.vlans)
-    return plan.model_copy(
-        update={
-            "lab": lab.model_copy(update={"vlans": vlans if lab.vlans else ()}),
-            "traffic": plan.traffic.model_copy(update={"streams": tuple(map(stream, plan.traffic.streams))}),
-            "neighbors": plan.neighbors.model_copy(update={"links": tuple(map(link, plan.neighbors.links))}),
-        }
+    return plan.replace(
+        lab=lab.replace(vlans=vlans if lab.vlans else ()),
+        traffic=plan.traffic.replace(streams=tuple(map(stream, plan.traffic.streams))),
+        neighbors=plan.neighbors.replace(links=tuple(map(link, plan.neighbors.links))),
     )
 
 
@@ -53,7 +49,7 @@ def _update_layers(layers: Sequence[Layer], chain: ChainFacts, side: int) -> tup
     split = tunnels[-1]  # of a stack of labels the last one is the network's
     number = {"vni" if isinstance(layers[split], Vxlan) else "label": chain.vnis[side]} if chain.vnis else {}
     inner = _select_first(tuple(layers[split + 1 :]), Ethernet, _collect_station_update(chain, side))
-    return (*layers[:split], layers[split].model_copy(update=number), *inner)
+    return (*layers[:split], layers[split].replace(**number), *inner)
 
 
 def _select_first(layers: tuple[Any, ...], kind: type, update: dict[str, Any]) -> tuple[Any, ...]:
@@ -61,7 +57,7 @@ def _select_first(layers: tuple[Any, ...], kind: type, update: dict[str, Any]) -
     index = next((index for index, layer in enumerate(layers) if isinstance(layer, kind)), None)
     if index is None or not update:
         return layers
-    return (*layers[:index], layers[index].model_copy(update=update), *layers[index + 1 :])
+    return (*layers[:index], layers[index].replace(**update), *layers[index + 1 :])
 
 
 def _collect_vlan_update(chain: ChainFacts, side: int) -> dict[str, Any]:

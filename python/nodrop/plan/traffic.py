@@ -14,7 +14,7 @@ from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends
 from nodrop.plan.flow_fields import PORTS_MAX, StreamFlows, plan_flows
 from nodrop.plan.frame_sizes import plan_sizes
 from nodrop.plan.headers import StreamEnds, find_field, plan_layers
-from nodrop.plan.pcap_replay import ReplayInput, build_replay_streams
+from nodrop.plan.pcap_files import ReplayInput, build_replay_streams
 from nodrop.plan.tunnel import build_tunnel_layers, check_tunnel
 
 BEHIND_HEADERS_BYTES = 18 + 4
@@ -188,9 +188,7 @@ def _sum_chain_bytes(config: Config, end: ChainEnd) -> int:
 def _with_room(sizes: tuple[SizeShare, ...], header_bytes: int, chain_bytes: int) -> tuple[SizeShare, ...]:
     """Return the sizes; those too small only because of the chain's headers become the smallest possible."""
     least, plain = _find_smallest_frame(header_bytes), _find_smallest_frame(header_bytes - chain_bytes)
-    return tuple(
-        size.model_copy(update={"frame_bytes": least}) if plain <= size.frame_bytes < least else size for size in sizes
-    )
+    return tuple(size.replace(frame_bytes=least) if plain <= size.frame_bytes < least else size for size in sizes)
 
 
 def _find_smallest_frame(header_bytes: int) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nodrop.errors import BusyError
 from nodrop.model.plan import Plan
 from nodrop.run.cpu_watch import list_measured_cpus
-from nodrop.run.machine_lock import list_locked_cpus, list_resources, measurement_lock
+from nodrop.run.machine_lock import LockWait, list_locked_cpus, list_resources, measurement_lock
 from nodrop.system.cpu_load import CpuSample, CpuUse, format_use, list_notable_uses
 from nodrop.system.cpu_sets import format_cpu_list
 
@@ -37,6 +37,7 @@ def admit(
     *,
     alongside: bool = False,
     wait: bool = False,
+    on_wait: Callable[[LockWait], None] | None = None,
     sample: CpuSample | None = None,
 ) -> Iterator[Admission]:
     """Make plans on free CPUs, and hold the locks of their CPUs and ports until the block exits.
@@ -44,6 +45,7 @@ def admit(
     Args:
         make_plans: makes the plans with CPUs in the order of use, or with the default ones for None.
         on_note: receives a line if the CPUs are not the default, and when a wait begins.
+        on_wait: receives the reason when a wait begins.
         alongside: measure even while other runs have the locks.
         wait: wait for the locks instead of raising.
         sample: a measurement of the CPUs that has begun; by default a new one.
@@ -53,6 +55,12 @@ def admit(
     sample = sample or CpuSample()  # its time passes while the plans are made
     default = make_plans(None)
     refused: CpuChoice | None = None
+
+    def report_wait(reason: LockWait) -> None:
+        on_note(reason.text())
+        if on_wait:
+            on_wait(reason)
+
     with contextlib.ExitStack() as stack:
         while True:
             choice = choose_cpus(default, sample.read)
@@ -66,7 +74,7 @@ def admit(
                 list_resources(plans),
                 alongside=alongside,
                 wait=wait and is_final,
-                on_wait=on_note,
+                on_wait=report_wait,
             )
             try:
                 stack.enter_context(lock)

@@ -10,6 +10,9 @@ from nodrop.run.machine_lock import find_other_runs
 from nodrop.system.cpu_load import CpuSample, CpuUse, format_use, list_notable_uses
 from nodrop.units import format_seconds
 
+KERNEL_WORK_SAMPLES_MAX = 3
+"""Samples, of a second each, within which work of the kernel alone, such as the removal of a lab, may end."""
+
 
 def list_measured_cpus(plans: Sequence[Plan]) -> frozenset[int] | None:
     """Return the CPUs that tester and SUT are pinned to; None if they may use any."""
@@ -26,8 +29,11 @@ class CpuWatch:
         self._sample = sample
 
     def read(self) -> tuple[CpuLoad, ...]:
-        """Return the notable loads; waits for the rest of the sample's time."""
-        notable = list_notable_uses(self._sample.read(), self._cpus)
+        """Return the notable loads; waits for the rest of the sample's time, and for the end of work of the kernel."""
+        for _ in range(KERNEL_WORK_SAMPLES_MAX):
+            notable = list_notable_uses(self._sample.read(), self._cpus)
+            if not notable or not all(use.is_by_kernel for use in notable):
+                break
         return tuple(CpuLoad(cpu=use.cpu, busy_ratio=use.busy_ratio, processes=use.processes) for use in notable)
 
     def describe_other_runs(self) -> tuple[str, ...]:

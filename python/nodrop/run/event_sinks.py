@@ -91,7 +91,8 @@ def _dispatch(sinks: list[_Sink], report: ReportMessage, event: Event) -> None:
 
 def _index_result(plan: Plan, event: Event) -> None:
     """Add a stored result to the index; the next listing adds results that are missed here."""
-    if isinstance(event, RunDone) and event.path:
+    is_stored = isinstance(event, RunDone) and event.path and Path(event.path).is_relative_to(plan.results_dir)
+    if isinstance(event, RunDone) and is_stored:
         from nodrop.store.index import open_index
 
         with open_index(plan.results_dir, plan.results_index, refresh=False) as index:
@@ -117,8 +118,7 @@ class _Metrics:
 @contextlib.contextmanager
 def _open_fluentd(ship: ShipPlan, tally: SeverityCounter, report: ReportMessage) -> Iterator[OnEvent]:
     """Send the log and the results to aggregators as they come; report at the end what did not arrive."""
-    from nodrop.export.fluentd.log_records import LogRecords
-    from nodrop.export.fluentd.records import build_records
+    from nodrop.export.fluentd.records import LogRecords, build_records
 
     run_date = format_timestamp(time.time())
     senders = {entry.aggregator.name: _open_sender(ship, entry.aggregator) for entry in ship.forwardings}

@@ -17,7 +17,7 @@ from nodrop import __version__, store
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.generator import open_generator
 from nodrop.generator.base import Measurer
-from nodrop.host.background_describe import describe_in_background, describe_local_host
+from nodrop.host.describe import describe_in_background, describe_local_host
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.event import OnEvent
 from nodrop.model.facts import CpuLoad, Facts, HostFacts, Versions
@@ -28,7 +28,7 @@ from nodrop.plan.stage_facts import apply_stage_facts
 from nodrop.run.cpu_watch import CpuWatch
 from nodrop.run.recorder import RunRecorder
 from nodrop.run.session import Session
-from nodrop.stage import open_stage
+from nodrop.stage import open_stage, require_programs
 from nodrop.stage.base import OnProgress, Stage
 from nodrop.stage.host_facts import read_host
 from nodrop.system.cpu_load import CpuSample
@@ -64,6 +64,7 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
     """
     environment = environment or LOCAL
     _check_outputs_writable(plan)
+    require_programs(plan)
     search = LoggedSearch(plan.search)  # refuses an impossible plan before anything is brought up
     host, description = read_host(), describe_in_background(environment.describe_host)
     cpu_watch = CpuWatch(plan, environment.begin_cpu_sample()) if environment.begin_cpu_sample else None
@@ -87,8 +88,7 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
             if plan.fixed and not plan.no_traffic:
                 session.measure_fixed_rate(plan.fixed)
             elif not plan.no_traffic:
-                session.search(search)
-                session.measure_latency()
+                session.measure_goals(search)
             if cpu_watch:
                 recorder.update_plan(plan.with_warnings(cpu_watch.describe_other_runs()))
     return recorder.result
@@ -97,6 +97,7 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
 def _check_outputs_writable(plan: Plan) -> None:
     """Raise ConfigError before anything is brought up for results that could not be stored."""
     store.require_writable(plan.results_dir)
+    store.require_space(plan.results_dir)
     if plan.capture:
         store.require_writable(Path(plan.capture.file).parent, "capture.file")
 

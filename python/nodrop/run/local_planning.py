@@ -9,7 +9,7 @@ from nodrop.generator.inspection import check_filter, inspect_replay, inspect_tr
 from nodrop.model.cloud import CloudFlavor
 from nodrop.model.plan import Plan
 from nodrop.model.trex import TrexPlan, TrexPort
-from nodrop.plan import build_each
+from nodrop.plan import build_each, build_plan
 from nodrop.plan.backend import use_packet_sockets
 from nodrop.plan.resolvers import InspectTrex, Resolvers
 from nodrop.stage import persistent_lab
@@ -35,7 +35,7 @@ def make_plans(config: Config, cpus: Sequence[int] | None = None, *, query_trex:
     if query_trex:
         resolvers = resolvers._replace(inspect_trex=_inspect_trex())
     return tuple(
-        plan.model_copy(update={"calibration": calibration.find(calibration.build_key(plan, host))})
+        plan.replace(calibration=calibration.find(calibration.build_key(plan, host)))
         for plan in build_each(config, resolvers, cpus)
     )
 
@@ -44,6 +44,24 @@ def use_one_back_end(a: Config, b: Config) -> tuple[Config, Config]:
     """Return two configurations that send by the same back end, if it is not named: their runs are compared."""
     backends = {plan.engine.backend for each in (a, b) for plan in make_plans(each)}
     return (a, b) if len(backends) == 1 else (use_packet_sockets(a), use_packet_sockets(b))
+
+
+def make_calibration_plan(config: Config, run_config: Config, cpus: Sequence[int] | None = None) -> Plan:
+    """Make the plan of a calibration: with the back end and the CPUs of the runs that it is for.
+
+    Args:
+        config: the configuration of the calibration, over a wire.
+        run_config: that of the runs; its SUT decides the back end.
+        cpus: CPUs to use.
+
+    Raises: as `make_plans`.
+    """
+    resolvers = make_local_resolvers(config.results_dir)
+    if run_config.sut not in ("ext", "openstack") and not run_config.lab and run_config.generator != "trex":
+        engine = build_plan(run_config, resolvers, cpus).engine
+        cores = engine.cores or config.engine.cores
+        config = config.replace(engine=config.engine.replace(backend=engine.backend, cores=cores))
+    return build_plan(config, resolvers, cpus)
 
 
 def make_local_resolvers(results_dir: str) -> Resolvers:

@@ -57,11 +57,28 @@ class ActiveProcess(Value):
     """The command line as typed."""
     place: str | None = None
     """Results directory or, for a server, address; None for another user's process."""
+    run_id: str | None = None
+    """The run that it measures; None for a server, another user's process, and before the run begins."""
 
     def text(self) -> str:
         """Return a description in one line."""
         place = f", {'at' if self.role == 'server' else 'results go to'} {self.place}" if self.place else ""
-        return f"{self.role} of {self.user} since {self.since}, process {self.process.pid}{place}: {self.command}"
+        name = f"{self.role} {self.run_id}" if self.run_id else self.role
+        return f"{name} of {self.user} since {self.since}, process {self.process.pid}{place}: {self.command}"
+
+
+class LockWait(NamedTuple):
+    """The reason for which a run waits."""
+
+    resource: str
+    """The resource that both runs need: `CPU 0`, `port eth1`."""
+    owner: ActiveProcess | None
+    """The process that measures; None if it is not visible in this PID namespace."""
+
+    def text(self) -> str:
+        """Return the reason in one line."""
+        owner = f" ({self.owner.text()})" if self.owner else ""
+        return f"waiting for {self.resource} of another run{owner}"
 
 
 class MachineActivity(NamedTuple):
@@ -103,7 +120,15 @@ class _ProcessLocks:
         self.depth = 0
 
 
+class _ProcessRecord(NamedTuple):
+    """The record of this process as a measuring run."""
+
+    path: Path
+    entry: ActiveProcess
+
+
 _process_locks = _ProcessLocks()
+_run_records: list[_ProcessRecord] = []
 
 
 def list_resources(plans: Sequence[Plan]) -> frozenset[str]:
@@ -136,7 +161,7 @@ def measurement_lock(
     *,
     alongside: bool = False,
     wait: bool = False,
-    on_wait: Callable[[str], None] = lambda _: None,
+    on_wait: Callable[[LockWait], None] = lambda _: None,
 ) -> Iterator[None]:
     """Hold the locks of resources, and be listed as a measuring run, until the block exits.
 
@@ -145,7 +170,7 @@ def measurement_lock(
         resources: see `list_resources`; by default all CPUs.
         alongside: measure even while other runs hold them.
         wait: wait for the locks instead of raising.
-        on_wait: receives a line when a wait begins, and when another run is its reason.
+        on_wait: receives the reason when a wait begins, and when another run becomes its reason.
 
     Raises: BusyError if another run measures.
     """
@@ -162,29 +187,42 @@ def measurement_lock(
 @contextlib.contextmanager
 def registered_process(role: Role, place: str) -> Iterator[None]:
     """List this process among `list_active_processes` until the block exits."""
-    path = None
+    record = None
     with contextlib.suppress(StageError, OSError):  # a process that cannot be listed can still measure
-        path = _record_process(role, place)
+        record = _record_process(role, place)
+    if record and role == "run":
+        _run_records.append(record)
     try:
         yield
     finally:
-        if path:
-            path.unlink(missing_ok=True)
+        if record in _run_records:
+            _run_records.remove(record)
+        if record:
+            record.path.unlink(missing_ok=True)
 
 
-def _record_process(role: Role, place: str) -> Path:
+def record_run_id(run_id: str) -> None:
+    """Add the id of the current run to the record of this process, for runs that wait for it."""
+    with contextlib.suppress(OSError):
+        for record in _run_records[-1:]:
+            draft = record.path.with_suffix(".new")
+            draft.write_text(record.entry.replace(run_id=run_id).model_dump_json())
+            draft.replace(record.path)
+
+
+def _record_process(role: Role, place: str) -> _ProcessRecord:
     process = identify_process(os.getpid())
     entry = ActiveProcess(
         role=role,
         process=process,
-        user=_get_user_name(os.geteuid()),
+        user=get_user_name(os.geteuid()),
         since=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         command=" ".join(_format_command(sys.argv)),
         place=place,
     )
     path = runtime_dirs.ensure_runtime_subdir(KIND) / f"{process.pid}-{threading.get_native_id()}.json"
     path.write_text(entry.model_dump_json())
-    return path
+    return _ProcessRecord(path, entry)
 
 
 def list_active_processes() -> tuple[ActiveProcess, ...]:
@@ -210,7 +248,7 @@ def _list_all_cpus() -> set[int]:
 
 
 @contextlib.contextmanager
-def _locked(resources: frozenset[str], on_wait: Callable[[str], None] | None) -> Iterator[None]:
+def _locked(resources: frozenset[str], on_wait: Callable[[LockWait], None] | None) -> Iterator[None]:
     with _process_locks.lock:
         _process_locks.sockets |= _bind_locks(sorted(resources - _process_locks.sockets.keys()), on_wait)
         _process_locks.depth += 1
@@ -223,9 +261,9 @@ def _locked(resources: frozenset[str], on_wait: Callable[[str], None] | None) ->
                 _close(_process_locks.sockets)
 
 
-def _bind_locks(resources: Sequence[str], on_wait: Callable[[str], None] | None) -> dict[str, socket.socket]:
+def _bind_locks(resources: Sequence[str], on_wait: Callable[[LockWait], None] | None) -> dict[str, socket.socket]:
     """Return a socket for each resource: all of them, so that no run waits with locks that another needs."""
-    reason = ""
+    reason: LockWait | None = None
     while True:
         sockets: dict[str, socket.socket] = {}
         for resource in resources:
@@ -238,13 +276,13 @@ def _bind_locks(resources: Sequence[str], on_wait: Callable[[str], None] | None)
                 break
         else:
             return sockets
-        owner = _describe_owner(resource)
+        owner = _find_described_owner(resource)
         if not on_wait:
             raise BusyError(
-                f"another run is measuring on this machine{owner} and uses {resource}; use --wait to queue or "
-                "--alongside to run anyway"
+                f"another run is measuring on this machine{f' ({owner.text()})' if owner else ''} and uses {resource}; "
+                "use --wait to queue or --alongside to run anyway"
             )
-        if reason != (reason := f"waiting for {resource} of another run{owner}"):
+        if reason != (reason := LockWait(resource, owner)):
             on_wait(reason)
         time.sleep(WAIT_S)
 
@@ -259,10 +297,10 @@ def _format_address(resource: str) -> str:
     return f"{LOCK_ADDRESS}.{resource}"
 
 
-def _describe_owner(resource: str) -> str:
+def _find_described_owner(resource: str) -> ActiveProcess | None:
+    """Return the owner of a lock as it describes itself, if this user may read that."""
     owner = _find_owner(resource)
-    owner = owner and next((each for each in list_active_processes() if each.process == owner.process), owner)
-    return f" ({owner.text()})" if owner else ""
+    return owner and next((each for each in list_active_processes() if each.process == owner.process), owner)
 
 
 def _find_owner(resource: str) -> ActiveProcess | None:
@@ -286,7 +324,7 @@ def _read_process(pid: int, uid: int) -> ActiveProcess | None:
         return ActiveProcess(
             role="run",
             process=identify_process(pid),
-            user=_get_user_name(uid),
+            user=get_user_name(uid),
             since=f"{since:%Y-%m-%dT%H:%M:%SZ}",
             command=" ".join(word for word in words if word),
         )
@@ -311,7 +349,8 @@ def _format_command(words: list[str]) -> list[str]:
     return ["nodrop", *words[1:]]
 
 
-def _get_user_name(uid: int) -> str:
+def get_user_name(uid: int) -> str:
+    """Return the name of a user, or the id of one without a name."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from nodrop import store
-from nodrop.errors import ConfigError, SearchTimeoutError
+from nodrop.errors import ConfigError, SearchTimeoutError, StoreError
 from nodrop.host.check.disturbances import find_disturbances
 from nodrop.model.event import (
     OnEvent,
@@ -25,6 +25,8 @@ from nodrop.model.goal import Flag, GoalResult
 from nodrop.model.plan import Plan
 from nodrop.model.result import DirectionCheck, LatencyResult, RunResult, SearchDecision, Status, TrialPreview
 from nodrop.model.trial import Trial, TrialResult
+from nodrop.run.machine_lock import record_run_id
+from nodrop.store.fallback import save_elsewhere
 from nodrop.system.signals import DeferredSignals
 
 
@@ -50,11 +52,12 @@ class RunRecorder:
 
     def __enter__(self) -> Self:
         """Report the start."""
+        record_run_id(self.run_id)
         self._on_event(RunStarted(run_id=self.run_id, plan=self._plan))
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Store the result, also after an error. Raises ConfigError if it cannot be stored."""
+        """Store the result, also after an error. Raises StoreError if it is not in its directory."""
         self._signals.defer()
         try:
             self._store(error)
@@ -89,7 +92,7 @@ class RunRecorder:
     def record_path(self, checks: tuple[DirectionCheck, ...], stage: StageFacts) -> None:
         """Record a successful path check, and the stage that was up during it."""
         if self.facts:
-            self.facts = self.facts.model_copy(update={"stage": stage})
+            self.facts = self.facts.replace(stage=stage)
         self._checks = checks
         self._on_event(PathChecked(checks=checks))
 
@@ -124,8 +127,8 @@ class RunRecorder:
         self._on_event(TrialDone(result=result, goals=self.goals))
 
     def record_latency(self, latency: LatencyResult) -> None:
-        """Record which trial holds the latency at a load."""
-        self._latencies.append(latency)
+        """Record which trial holds the latency at a load; it replaces that of an earlier bound."""
+        self._latencies = [*(each for each in self._latencies if each.label != latency.label), latency]
 
     def _store(self, error: BaseException | None) -> None:
         self.result = RunResult(
@@ -143,11 +146,16 @@ class RunRecorder:
             findings=(*self._findings, *self._host_findings()),
             latencies=tuple(self._latencies),
         )
+        from nodrop.store.earlier_runs import find_earlier_runs  # imports a database, after the measurement
+
+        self.result = self.result.replace(earlier_runs=find_earlier_runs(self.result))
         try:
             path = str(store.save(self.result, self._plan.results_dir))
-        except ConfigError:
-            self._on_event(RunDone(result=self.result, path=None))
-            raise
+        except ConfigError as problem:
+            kept = save_elsewhere(lambda directory: store.save(self.result, directory))
+            self._on_event(RunDone(result=self.result, path=str(kept) if kept else None))
+            where = f"it is in {kept} instead" if kept else "nor anywhere else; its figures are above"
+            raise StoreError(f"the result could not be stored: {problem}; {where}") from None
         self._on_event(RunDone(result=self.result, path=path))
 
     def _host_findings(self) -> tuple[Flag, ...]:

@@ -54,9 +54,12 @@ def mark_disturbed(result: TrialResult) -> TrialResult:
 
 
 def _name_culprits(result: TrialResult) -> dict[str, str]:
-    """Return the work that took most CPU time from tester and SUT, if known."""
+    """Return the CPUs that were slow, and the work that took most CPU time from tester and SUT, if known."""
+    notable_s = DISTURBED_NOTABLE_RATIO * result.duration_s
+    slow = [speed for speed in result.cpu_speeds if speed.slow_time_s > notable_s]
     works = result.other_work[:CULPRITS_MAX]
-    named = [f"{work.name} ran {format_seconds(work.time_s)} on CPU {work.cpu}" for work in works]
+    named = [f"CPU {speed.cpu} was slow for {format_seconds(speed.slow_time_s)}" for speed in slow]
+    named += [f"{work.name} ran {format_seconds(work.time_s)} on CPU {work.cpu}" for work in works]
     return {"culprits": ", ".join(named)} if named else {}
 
 

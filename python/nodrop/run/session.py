@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from nodrop.errors import NoPathError, SearchTimeoutError
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.generator.base import Measurer, TrialInterrupted
-from nodrop.model.goal import GoalResult
+from nodrop.model.goal import Goal, GoalResult
 from nodrop.model.message import Message
-from nodrop.model.plan import FixedRatePlan, Plan
+from nodrop.model.plan import FixedRatePlan, LatencyPoint, Plan
 from nodrop.model.result import LatencyResult, TrialPreview
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import FIXED, Trial, TrialResult, ValidityStatus
+from nodrop.model.trial import EXTENSION_MAX_RATIO, FIXED, Trial, TrialResult, ValidityStatus
 from nodrop.observe.base import Observer
 from nodrop.run.recorder import RunRecorder
 from nodrop.run.retries import check_retry_limit, check_valid, invalidate_tester_stalls, mark_disturbed
@@ -19,6 +19,9 @@ from nodrop.search.base import Outcome
 from nodrop.search.goal_results import OUT_OF_TIME, compute_goal_results
 from nodrop.stage.base import Stage
 from nodrop.units import format_seconds
+
+REFUTATIONS_MAX = 3
+"""Latency trials that may refute a bound; losses at random refute each one sooner or later."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +61,30 @@ class Session:
                 else:
                     raise
 
-    def search(self, search: LoggedSearch) -> None:
-        """Measure the trials that the search asks for until it asks for no more. The only loop of a run.
+    def measure_goals(self, search: LoggedSearch) -> None:
+        """Search, then measure latency at the bounds; search on where a latency trial refutes its bound.
 
-        Raises: OutOfTime when the search needs more time than a plan without a budget allows.
+        Raises: SearchTimeoutError when the search needs more time than a plan without a budget allows.
         """
-        plan, recorder = self.plan.search, self.recorder
         start_s = self.clock()
+        latency_loads_pps: dict[str, float] = {}
+        for refutation_count in range(REFUTATIONS_MAX + 1):
+            self._search_loads(search, start_s)
+            is_evidence = search.ask() is None and refutation_count < REFUTATIONS_MAX
+            if not self._measure_latency(latency_loads_pps, search if is_evidence else None, start_s):
+                return
+
+    def _search_loads(self, search: LoggedSearch, start_s: float) -> None:
+        """Measure the trials that the search asks for until it asks for no more. The only loop of a run."""
+        plan, recorder = self.plan.search, self.recorder
         while (trial := search.ask()) is not None:
             started_s = self.clock() - start_s
             if started_s + trial.duration_s > plan.search_duration_max_s:
                 break
-            measured = self._measure(trial, "search", search.preview(trial, started_s))
+            limited = self._limit_extension(trial, plan.search_duration_max_s - started_s)
+            measured = self._measure(limited, "search", search.preview(trial, started_s))
+            if not any(self._has_latency(measured, goal) for goal in plan.goals):
+                measured = measured.without_histograms()
             result = invalidate_tester_stalls(measured, plan, recorder.trials)
             if result.validity.verdict is ValidityStatus.INVALID:
                 recorder.record_trial(result)
@@ -99,25 +114,89 @@ class Session:
         self._record_fixed_rate(plan, result)
         check_valid(result)
 
-    def measure_latency(self) -> None:
-        """Measure latency at the loads that the search found; a point without a valid trial is left out."""
-        plan, recorder = self.plan.latency, self.recorder
-        lower_pps = {goal.goal.label: goal.lower.load_pps for goal in recorder.goals if goal.lower}
-        for point in plan.points:
-            if point.goal_label not in lower_pps:
+    def _measure_latency(self, loads_pps: dict[str, float], search: LoggedSearch | None, start_s: float) -> bool:
+        """Measure latency at the loads that the search found; a point without a valid trial is left out.
+
+        Args:
+            loads_pps: the load of each point measured before, which is not measured again; updated.
+            search: the search for which trials at its bounds are evidence; None if they are not.
+            start_s: its start, by the clock.
+
+        Returns: whether the search goes on because of such a trial; the remaining points are not measured then.
+        """
+        goals = {goal.goal.label: goal for goal in self.recorder.goals}
+        for point in self.plan.latency.points:
+            goal = goals.get(point.goal_label)
+            if goal is None or goal.lower is None:
                 continue
-            load_pps = lower_pps[point.goal_label] * point.load_ratio
-            trial = Trial(
-                intended_load_pps=load_pps, duration_s=plan.duration_s, reason=Message.of("latency", point=point.label)
+            load_pps = goal.lower.load_pps * point.load_ratio
+            if loads_pps.get(point.label) == load_pps:
+                continue
+            loads_pps[point.label] = load_pps
+            trial = self._find_search_trial(goal, load_pps) or self._measure_latency_trial(
+                point, load_pps, search if point.is_at_bound else None, start_s
             )
-            for _ in range(1 + self.plan.search.repeat_invalid):
-                result = self._measure(trial, f"latency {point.label}")
+            if trial:
+                self.recorder.record_latency(
+                    LatencyResult(label=point.label, load_pps=load_pps, trial_index=trial.index)
+                )
+            if search and search.ask() is not None:
+                return True
+        return False
+
+    def _find_search_trial(self, goal: GoalResult, load_pps: float) -> TrialResult | None:
+        """Return the latest trial of the search that has the latency at a load; None if it must be measured.
+
+        It has run for long enough and met the goal with all its frames, so that other work disturbed it little.
+        """
+        if self.plan.capture and self.plan.capture.trials == "latency":
+            return None
+        suitable = (
+            trial
+            for trial in reversed(self.recorder.trials)
+            if trial.trial.intended_load_pps == load_pps
+            and trial.validity.verdict is not ValidityStatus.INVALID
+            and self._has_latency(trial, goal.goal)
+        )
+        return next(suitable, None)
+
+    def _has_latency(self, trial: TrialResult, goal: Goal) -> bool:
+        """Return whether a trial may show the latency at a bound of the goal."""
+        latency = self.plan.latency
+        is_long = bool(latency.points) and trial.duration_s >= latency.duration_s
+        return is_long and trial.loss_ratio <= goal.loss_ratio and all(way.latency for way in trial.directions)
+
+    def _measure_latency_trial(
+        self, point: LatencyPoint, load_pps: float, search: LoggedSearch | None, start_s: float
+    ) -> TrialResult | None:
+        recorder = self.recorder
+        trial = Trial(
+            intended_load_pps=load_pps,
+            duration_s=self.plan.latency.duration_s,
+            reason=Message.of("latency", point=point.label),
+        )
+        for _ in range(1 + self.plan.search.repeat_invalid):
+            started_s = self.clock() - start_s
+            result = self._measure(trial, point.phase)
+            if search:
+                result = invalidate_tester_stalls(result, self.plan.search, recorder.trials)
+            if result.validity.verdict is ValidityStatus.INVALID:
                 recorder.record_trial(result)
-                if result.validity.verdict is not ValidityStatus.INVALID:
-                    recorder.record_latency(
-                        LatencyResult(label=point.label, load_pps=load_pps, trial_index=result.index)
-                    )
-                    break
+                continue
+            decision = search.add_evidence(trial, Outcome.of(result, started_s)) if search else None
+            if search and decision:
+                recorder.record_decision(decision, search.findings())
+                recorder.record_trial(result, self._goal_results(search, [*recorder.trials, result]))
+            else:
+                recorder.record_trial(result)
+            return result
+        return None
+
+    def _limit_extension(self, trial: Trial, remaining_s: float) -> Trial:
+        """Return a trial that ends, even if disturbed, at most its own duration after the time limit of the search."""
+        if not self.plan.search.excludes_disturbed or remaining_s >= EXTENSION_MAX_RATIO * trial.duration_s:
+            return trial
+        return trial.replace(extension_max_s=remaining_s)
 
     def _measure(self, trial: Trial, phase: str, preview: TrialPreview | None = None) -> TrialResult:
         index = self.recorder.start_trial(trial, phase, preview or TrialPreview())

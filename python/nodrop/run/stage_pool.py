@@ -78,7 +78,7 @@ class BorrowedStage:
     def facts(self) -> StageFacts:
         """The facts of the stage; without a time for bringing it up if it was up before."""
         facts = self._stage.facts
-        return facts if self._is_new else facts.model_copy(update={"up_s": None})
+        return facts if self._is_new else facts.replace(up_s=None)
 
     def restage(self, chains: Sequence[int]) -> bool:
         """Re-create these chains. Raises StageError."""

@@ -19,7 +19,9 @@ from nodrop.model.rule_cost import RuleCostPlan
 from nodrop.model.suite import Suite, SuiteRun
 from nodrop.run.execute import LOCAL, RunEnvironment, execute
 from nodrop.run.stage_pool import StagePool
+from nodrop.stage import require_programs
 from nodrop.store import suites
+from nodrop.store.fallback import save_elsewhere
 
 
 class Failure(NamedTuple):
@@ -69,7 +71,7 @@ def interleave(a: Sequence[Plan], b: Sequence[Plan]) -> tuple[Plan, ...]:
             raise ConfigError(f"{key}: {values}, which alternate in one suite; remove it from B")
     plans: list[Plan] = []
     for plan_a, plan_b in zip(a, b, strict=True):
-        pair = (plan_a.model_copy(update={"variant": "A"}), plan_b.model_copy(update={"variant": "B"}))
+        pair = (plan_a.replace(variant="A"), plan_b.replace(variant="B"))
         plans += pair if (plan_a.repeat - 1).bit_count() % 2 == 0 else pair[::-1]
     return tuple(plans)
 
@@ -85,7 +87,7 @@ def alternate_variants(variants: Sequence[Sequence[Plan]], names: Sequence[str])
     """
     plans: list[Plan] = []
     for repeat in zip(*variants, strict=True):
-        plans_of_round = [plan.model_copy(update={"variant": name}) for plan, name in zip(repeat, names, strict=True)]
+        plans_of_round = [plan.replace(variant=name) for plan, name in zip(repeat, names, strict=True)]
         plans += plans_of_round if (repeat[0].repeat - 1).bit_count() % 2 == 0 else plans_of_round[::-1]
     return tuple(plans)
 
@@ -108,8 +110,11 @@ def execute_suite(
         pricing: the placement rules that the runs break, stored with the suite.
         run_filter: decides before each run, from the results so far, whether to carry it out.
 
-    Raises: KeyboardInterrupt, after the results so far were stored.
+    Raises: StageError if a program is missing, before the first run; KeyboardInterrupt, after the results so far were
+    stored.
     """
+    for plan in plans:
+        require_programs(plan)
     recorder = _SuiteRecorder(plans, on_event, pricing)
     failures: list[Failure] = []
     try:
@@ -173,7 +178,7 @@ class _SuiteRecorder:
                 repeat=plan.repeat,
                 repeat_count=plan.repeat_count,
             )
-            event = event.model_copy(update={"place": place})
+            event = event.replace(place=place)
         if isinstance(event, RunDone):
             self.results.append(event.result)
             self._store(Status.INTERRUPTED, None)  # its status if the process dies before the next run ends
@@ -190,7 +195,13 @@ class _SuiteRecorder:
 
     def _store(self, status: Status, error: str | None) -> str | None:
         self.suite = self._current_suite(status, error)
-        return str(suites.save(self.suite, self._results_dir)) if self.results else None
+        if not self.results:
+            return None
+        try:
+            return str(suites.save(self.suite, self._results_dir))
+        except ConfigError:  # each run, whose result cannot be stored either, reports it
+            kept = save_elsewhere(lambda directory: suites.save(self.suite, directory))
+            return str(kept) if kept else None
 
     def _current_suite(self, status: Status, error: str | None) -> Suite:
         runs = (

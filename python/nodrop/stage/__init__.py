@@ -32,3 +32,17 @@ def open_stage(plan: "Plan", run_id: str, on_staging: "OnProgress") -> "Stage":
     from nodrop.stage.netns import NetnsStage
 
     return NetnsStage(plan.lab, run_id)
+
+
+def require_programs(plan: "Plan") -> None:
+    """Check that the programs of the SUT and its antagonists are installed. Raises StageError."""
+    if plan.standing_lab or plan.cloud:
+        return
+    if plan.lab.sut == "ovs":
+        from nodrop.stage.ovs import find_programs
+
+        find_programs()
+    if plan.lab.antagonists:
+        from nodrop.stage.antagonist import find_program
+
+        find_program(plan.lab.antagonists[0])

@@ -40,6 +40,14 @@ def is_installed() -> bool:
     return shutil.which(PROGRAM) is not None
 
 
+def find_program(antagonist: Antagonist) -> str:
+    """Return the path of stress-ng. Raises StageError that says what to install."""
+    program = shutil.which(PROGRAM)
+    if program is None:
+        raise StageError(f"antagonist {antagonist.kind}: {PROGRAM} is not installed; {INSTALL}")
+    return program
+
+
 @contextlib.contextmanager
 def running_antagonists(antagonists: Sequence[Antagonist]) -> Iterator[tuple[SutChild, ...]]:
     """Start antagonists, wait until they are busy, and end them on exit. Raises StageError with the cause."""
@@ -56,9 +64,7 @@ def running_antagonists(antagonists: Sequence[Antagonist]) -> Iterator[tuple[Sut
 
 
 def _start(antagonist: Antagonist) -> SutChild:
-    program = shutil.which(PROGRAM)
-    if program is None:
-        raise StageError(f"antagonist {antagonist.kind}: {PROGRAM} is not installed; {INSTALL}")
+    program = find_program(antagonist)
     parent = os.getpid()
 
     def enter() -> None:

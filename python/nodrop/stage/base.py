@@ -38,3 +38,11 @@ class Stage(Protocol):
 
     def check_alive(self) -> None:
         """Raise StageError if the path is no longer up. Cheap: called several times a second."""
+
+
+class FixedChains:
+    """A part of stages whose chains cannot be created again."""
+
+    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
+        """Return False: no chain is re-created."""
+        return False

@@ -39,7 +39,7 @@ class CapabilityCheck(Value):
 
     name: str
     ok: bool
-    required: bool
+    required: bool = False
     """Whether the default run fails without it; otherwise results may only be less precise."""
     found: str
     remedy: str = ""
@@ -130,7 +130,6 @@ def check_cores() -> CapabilityCheck:
     return CapabilityCheck(
         name="cores",
         ok=count >= RECOMMENDED_CORES,
-        required=False,
         found=f"{count} usable: {meaning.get(count, 'tester and SUT get their own, others remain for the system')}",
         remedy=f"give this machine or container at least {RECOMMENDED_CORES} CPUs (taskset, cpuset)",
     )
@@ -144,7 +143,6 @@ def check_priority() -> CapabilityCheck:
     return CapabilityCheck(
         name="priority",
         ok=counts < 0,
-        required=False,
         found=f"nice value {counts}: tester and SUT run ahead of other work"
         if counts < 0
         else "nice value 0: tester and SUT share their CPUs evenly with other work",
@@ -160,7 +158,6 @@ def check_other_load() -> CapabilityCheck:
     return CapabilityCheck(
         name="other load",
         ok=not busy,
-        required=False,
         found="; ".join(map(format_use, busy)) or "the CPUs are idle",
         remedy="stop the other work, or wait for its end: nodrop run --wait-idle 5min",
     )
@@ -172,7 +169,6 @@ def check_memory() -> CapabilityCheck:
     return CapabilityCheck(
         name="memory",
         ok=memory_bytes >= RECOMMENDED_MEMORY_BYTES,
-        required=False,
         found=f"{memory_bytes / 2**30:.1f} GiB",
         remedy=f"give it {RECOMMENDED_MEMORY_BYTES // 2**20} MiB or more",
     )
@@ -186,7 +182,6 @@ def check_clock() -> CapabilityCheck:
     return CapabilityCheck(
         name="clock",
         ok=source in CHEAP_CLOCKS,
-        required=False,
         found=f"{source}, {steady or 'the CPU does not guarantee a steady TSC'}",
         remedy=f"choose a clock source that is read without a system call; available: {_read_clock_sources()}",
     )
@@ -199,7 +194,6 @@ def check_cpu_steal() -> CapabilityCheck:
     return CapabilityCheck(
         name="CPU steal",
         ok=ratio < STEAL_MAX_RATIO,
-        required=False,
         found=f"{ratio:.2%} of CPU time since boot",
         remedy="measure on a host that is not overcommitted: stolen CPU time looks like loss",
     )
@@ -211,7 +205,6 @@ def check_frequency_governor() -> CapabilityCheck:
     return CapabilityCheck(
         name="CPU governor",
         ok=governor in ("", "performance"),
-        required=False,
         found=governor or "none: the kernel does not control the CPU frequency",
         remedy="run `cpupower frequency-set --governor performance` for repeatable rates",
     )

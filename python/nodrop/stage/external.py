@@ -5,13 +5,13 @@ The interfaces are in nodrop's own network namespace. The ports of a TRex server
 
 import os
 import socket
-from collections.abc import Sequence
 from typing import Any, Self
 
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import links
+from nodrop.stage.base import FixedChains
 from nodrop.stage.lab_inspection import read_chain_facts
 
 IFF_UP = 1
@@ -26,7 +26,7 @@ def read_port_macs(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(str(_find_link(netlink, name).get("address")) for name in names)
 
 
-class ExternalStage:
+class ExternalStage(FixedChains):
     """See `nodrop.stage.base.Stage`."""
 
     def __init__(self, plan: LabPlan) -> None:
@@ -62,10 +62,6 @@ class ExternalStage:
         if not self._facts:
             raise StageError("the external SUT has no facts before its stage is entered; enter the stage first")
         return self._facts
-
-    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
-        """Return False: external chains cannot be re-created."""
-        return False
 
     def check_alive(self) -> None:
         """Raise StageError if an interface no longer exists."""

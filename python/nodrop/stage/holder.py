@@ -57,7 +57,7 @@ def _hold(request: LabRequest, parent_pid: int | None) -> None:
         sut, antagonists = stack.enter_context(install_sut(request.plan, pids))
         facts = read_facts(request, privilege, pids, sut)
         children = (*sut, *antagonists)  # a lab whose antagonist ended is not the requested one
-        _send(LabUp(facts=facts.model_copy(update={"up_s": time.monotonic() - began_s})))
+        _send(LabUp(facts=facts.replace(up_s=time.monotonic() - began_s)))
         if parent_pid:
             _watch(pids, children, end_with_stdin=True)
         elif sys.stdin.buffer.readline() == STAY:

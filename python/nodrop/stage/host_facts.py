@@ -4,6 +4,8 @@ import os
 import platform
 from pathlib import Path
 
+from nodrop.host.cpuid import read_cpuid
+from nodrop.host.processor.models import name_hypervisor
 from nodrop.model.facts import HostFacts
 
 CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -52,4 +54,10 @@ def _detect_virtualization() -> str:
         return "none"
     dmi = Path("/sys/class/dmi/id")
     maker = " ".join(filter(None, (read_text(dmi / "sys_vendor"), read_text(dmi / "product_name"))))
-    return maker or "unidentified hypervisor"
+    return maker or _read_hypervisor_name() or "unknown hypervisor"
+
+
+def _read_hypervisor_name() -> str:
+    """Return the hypervisor that the CPU reports; empty if it reports none."""
+    cpuid = read_cpuid()
+    return name_hypervisor(cpuid.hypervisor) if cpuid and cpuid.hypervisor else ""

@@ -33,16 +33,14 @@ def connect_sut(plan: LabPlan, pids: Namespaces) -> None:
     """Create one veth pair per tester port, with its far end in the SUT's entrance namespace; all stay down."""
     with netlink_for("create veth pairs") as netlink:
         for port, (near, far) in enumerate(zip(plan.tester_interfaces, plan.sut_interfaces, strict=True)):
-            peer = {"ifname": far, "net_ns_pid": pids[plan.entrance_namespace(port)], "mtu": plan.mtu_bytes}
-            netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
+            _add_pair(netlink, plan, near, {"ifname": far, "net_ns_pid": pids[plan.entrance_namespace(port)]})
 
 
 def connect_pairs(plan: LabPlan) -> None:
     """Create a veth pair for every two tester ports; all stay down."""
     with netlink_for("create veth pairs") as netlink:
         for near, far in zip(plan.tester_interfaces[::2], plan.tester_interfaces[1::2], strict=True):
-            peer = {"ifname": far, "mtu": plan.mtu_bytes}
-            netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
+            _add_pair(netlink, plan, near, {"ifname": far})
 
 
 def connect_inside(plan: LabPlan, namespace: str, pids: Namespaces) -> None:
@@ -50,12 +48,12 @@ def connect_inside(plan: LabPlan, namespace: str, pids: Namespaces) -> None:
     with netlink_for("create veth pairs") as netlink:
         for link in plan.links:
             if link.near.namespace == namespace:
-                peer = {
-                    "ifname": link.far.interface,
-                    "net_ns_pid": pids[link.far.namespace],
-                    "mtu": plan.mtu_bytes,
-                }
-                netlink.link("add", ifname=link.near.interface, kind="veth", mtu=plan.mtu_bytes, peer=peer)
+                peer = {"ifname": link.far.interface, "net_ns_pid": pids[link.far.namespace]}
+                _add_pair(netlink, plan, link.near.interface, peer)
+
+
+def _add_pair(netlink: Any, plan: LabPlan, near: str, peer: dict[str, Any]) -> None:
+    netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer | {"mtu": plan.mtu_bytes})
 
 
 def bring_up(names: tuple[str, ...]) -> None:
@@ -88,9 +86,8 @@ def set_up(netlink: Any, name: str) -> None:
     """Bring an interface up without an automatic address."""
     index = find_index(name)
     generation = {"attrs": [("IFLA_INET6_ADDR_GEN_MODE", ADDRESS_GENERATION_NONE)]}
-    with contextlib.suppress(
-        _get_netlink_error()
-    ):  # a kernel without IPv6 rejects the attribute and assigns no address either
+    # a kernel without IPv6 rejects the attribute and assigns no address either
+    with contextlib.suppress(_get_netlink_error()):
         netlink.link("set", index=index, IFLA_AF_SPEC={"attrs": [("AF_INET6", generation)]})
     netlink.link("set", index=index, state="up")
 

@@ -2,12 +2,12 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
 from typing import Self
 
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
+from nodrop.stage.base import FixedChains
 from nodrop.stage.holder_client import LOG_LINES, LabLog, await_up, start_holder
 from nodrop.stage.holder_protocol import LabRequest, LabUp, SutExited, parse_message
 from nodrop.system.json_child import JsonChild, log_tail
@@ -15,7 +15,7 @@ from nodrop.system.json_child import JsonChild, log_tail
 DOWN_TIMEOUT_S = 20.0
 
 
-class NetnsStage:
+class NetnsStage(FixedChains):
     """A lab that is up between `__enter__` and `__exit__`, which the same thread must call.
 
     The kernel ends the lab when that thread ends, for whatever reason (PR_SET_PDEATHSIG is bound to the thread).
@@ -54,10 +54,6 @@ class NetnsStage:
         if not self._up:
             raise StageError(f"lab {self._name} has no facts before its stage is entered; enter the stage first")
         return self._up.facts
-
-    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
-        """Return False: lab chains are not re-created."""
-        return False
 
     def check_alive(self) -> None:
         """Raise StageError if the lab or its SUT has ended."""

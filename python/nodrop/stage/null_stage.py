@@ -1,12 +1,12 @@
 """A stage without a lab, for a simulated SUT."""
 
-from collections.abc import Sequence
 from typing import Self
 
 from nodrop.model.facts import StageFacts
+from nodrop.stage.base import FixedChains
 
 
-class NullStage:
+class NullStage(FixedChains):
     """Brings up nothing; see `nodrop.stage.base.Stage`."""
 
     def __init__(self, sut: str) -> None:
@@ -31,10 +31,6 @@ class NullStage:
             sut_shares_tester_cpu=False,
             interfaces=(),
         )
-
-    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
-        """Return False: a model is not re-created."""
-        return False
 
     def check_alive(self) -> None:
         """Never raise: a model cannot fail."""

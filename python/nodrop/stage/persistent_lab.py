@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -10,6 +10,7 @@ from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import registry
+from nodrop.stage.base import FixedChains
 from nodrop.stage.holder_client import HOLDER, LOG_LINES, STANDING, UP_TIMEOUT_S, LabLog, await_up, start_holder
 from nodrop.stage.holder_protocol import STAY, LabRequest, LabUp
 from nodrop.stage.process_identity import ProcessIdentity, await_end, identify_process, is_running, terminate_process
@@ -20,7 +21,7 @@ END_TIMEOUT_S = 20.0
 """Time for each process of a lab to end."""
 
 
-class PersistentLabStage:
+class PersistentLabStage(FixedChains):
     """The stage of a lab that is already up. Leaving it changes nothing."""
 
     def __init__(self, name: str) -> None:
@@ -44,10 +45,6 @@ class PersistentLabStage:
     def plan(self) -> LabPlan:
         """Plan that the lab was brought up from."""
         return self._get_record().plan
-
-    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
-        """Return False: lab chains are not re-created."""
-        return False
 
     def check_alive(self) -> None:
         """Raise StageError if a process of the lab has ended since it was brought up."""

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from nodrop.errors import StageError
 from nodrop.model.lab_plan import EdgeSwitch, Forwarder, LabPlan
 from nodrop.stage.sut_process import SutChild, stop_all
-from nodrop.system.json_child import parse_object
-from nodrop.system.line_reader import LineReader
+from nodrop.system.json_child import LineReader, parse_object
 from nodrop.system.native_binaries import find_binary
 
 READY_TIMEOUT_S = 10.0

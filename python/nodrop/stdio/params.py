@@ -111,7 +111,7 @@ def _override(params: StdioParams, flags: StdioParams) -> StdioParams:
     """Return the parameters with the flags applied, which override the attributes of every goal as well."""
     overrides = {key: value for key, value in flags if value is not None}
     cleared = {name: None for key, name in ATTRIBUTES.items() if key in overrides}
-    goals = params.goals and tuple(goal.model_copy(update=cleared) for goal in params.goals)
+    goals = params.goals and tuple(goal.replace(**cleared) for goal in params.goals)
     return params.model_copy(update={"goals": goals} | overrides)
 
 

@@ -24,6 +24,8 @@ IMPORTED_FILE = "imported.json"
 RESULT_FILES = (RESULT_FILE, IMPORTED_FILE)
 SHORT_ID = re.compile(r"[0-9a-f]{4,6}")
 """The end of a run id or suite id."""
+FREE_BYTES_MIN = 16_000_000
+"""Free space required before a run: the results of long searches through many chains have several megabytes."""
 SCHEMA_VERSION = "2"
 """Schema version of `RunResult`; listings of results do not check it."""
 READABLE_VERSIONS = ("1", SCHEMA_VERSION)
@@ -49,6 +51,22 @@ def require_writable(directory: str | Path, key: str = "results_dir") -> None:
         ) from None
 
 
+def require_space(directory: str | Path) -> None:
+    """Check before a measurement that the filesystem of a results directory has space. Raises ConfigError."""
+    try:
+        stats = os.statvfs(directory)
+    except OSError:
+        return
+    free_bytes = stats.f_bavail * stats.f_frsize
+    if free_bytes >= FREE_BYTES_MIN and (stats.f_favail or not stats.f_files):  # some filesystems do not count inodes
+        return
+    found = f"{free_bytes / 1e6:.1f} MB" if free_bytes < FREE_BYTES_MIN else "no inode"
+    raise ConfigError(
+        f"results_dir: {found} free in {directory}, and a run needs up to {FREE_BYTES_MIN / 1e6:.0f} MB; free some "
+        "space, or choose another directory with --results-dir"
+    )
+
+
 def save(result: "RunResult", results_dir: str | Path) -> Path:
     """Store a result and its hash atomically, and return its path. A stored result is never overwritten.
 
@@ -63,10 +81,15 @@ def write_once(path: Path, text: str) -> None:
     """Write a file that is never overwritten, and its hash file. Raises ConfigError."""
     if path.exists():
         raise ConfigError(f"{path}: already exists; results are never overwritten")
-    write_text(
-        checksums.get_checksum_path(path), checksums.format_line(path, text.encode())
-    )  # before the result, so that every result has a hash
-    write_text(path, text)
+    checksum = checksums.get_checksum_path(path)
+    try:
+        write_text(checksum, checksums.format_line(path, text.encode()))  # first, so that every result has a hash
+        write_text(path, text)
+    except ConfigError:
+        with contextlib.suppress(OSError):
+            checksum.unlink(missing_ok=True)
+            path.parent.rmdir()
+        raise
 
 
 def write_text(path: Path, text: str) -> None:
@@ -199,8 +222,7 @@ def _parse(content: object, path: Path) -> "RunResult":
             raise ConfigError(f"{path}: not a nodrop result ({differs}); name a result.json") from None
         raise ConfigError(
             f"{path}: schema_version {SCHEMA_VERSION}, but not as written by nodrop {__version__} ({differs}); written "
-            f"{_describe_build(content)}; read it with that build, or measure "
-            "again"
+            f"{_describe_build(content)}; read it with that build, or measure again"
         ) from None
 
 

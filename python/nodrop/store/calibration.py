@@ -14,6 +14,7 @@ from nodrop.model.facts import HostFacts, PortFacts
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 from nodrop.model.traffic import Stream
+from nodrop.store.fallback import get_state_directory
 
 LATENCY_LABEL = "50 % of NDR"
 """Label of the latency measurement of the loop: at half load no queue of the tester fills up."""
@@ -92,7 +93,7 @@ def _read(path: Path) -> Calibration | None:
 
 def _is_alike(one: CalibrationKey, other: CalibrationKey) -> bool:
     """Return whether two keys differ at most in which CPUs the tester has."""
-    same_cpus = one.model_copy(update={"engine_cores": other.engine_cores})
+    same_cpus = one.replace(engine_cores=other.engine_cores)
     return same_cpus == other and len(one.engine_cores) == len(other.engine_cores)
 
 
@@ -105,7 +106,5 @@ def _format_backend(plan: Plan, ports: Sequence[PortFacts]) -> str:
 
 
 def _get_path(key: CalibrationKey, environment: Mapping[str, str]) -> Path:
-    home = environment.get("HOME") or "/nonexistent"
-    state = Path(environment.get("XDG_STATE_HOME") or Path(home, ".local/state"))
     name = hashlib.sha256(key.model_dump_json().encode()).hexdigest()[:16]
-    return state / "nodrop" / "calibrations" / f"{key.backend}-{key.frame_bytes:g}-{name}.json"
+    return get_state_directory(environment) / "calibrations" / f"{key.backend}-{key.frame_bytes:g}-{name}.json"

@@ -25,11 +25,11 @@ def _mark_removed(file: Path, names: Collection[str]) -> None:
     located = suites.locate(file)
     if located is None or not any(run.run_id in names and not run.removed for run in located.suite.runs):
         return
-    runs = tuple(run.model_copy(update={"removed": True}) if run.run_id in names else run for run in located.suite.runs)
+    runs = tuple(run.replace(removed=True) if run.run_id in names else run for run in located.suite.runs)
     if all(run.removed for run in runs):
         _remove(file.parent)
     else:
-        suites.save(located.suite.model_copy(update={"runs": runs}), located.results_dir)
+        suites.save(located.suite.replace(runs=runs), located.results_dir)
 
 
 def _remove(directory: Path) -> None:

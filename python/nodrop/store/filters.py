@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, case, func, or_, select
 from nodrop.model.result_filter import NEWEST, OLDEST, ResultFilter
 from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, to_utc
 
-EXACT_COLUMNS = ("chain_count", "path", "status", "source")
+EXACT_COLUMNS = ("chain_count", "path", "status", "source", "setup")
 """Columns that must match exactly."""
 WILDCARD_COLUMNS = ("label", "host", "sut", "frame_size")
 """Columns in which `*` matches any characters."""

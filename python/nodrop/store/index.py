@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from nodrop.errors import ConfigError
 from nodrop.model.result_filter import ResultFilter
 from nodrop.model.summary import ResultRow, Summary
-from nodrop.store import directory_scan, filters, tags
+from nodrop.store import filters, reader, tags
 from nodrop.store.database import (
     INDEX_FILE,
     IndexDatabase,
@@ -26,7 +26,7 @@ from nodrop.store.database import (
     open_database,
     open_in_memory,
 )
-from nodrop.store.directory_scan import ResultStamp
+from nodrop.store.reader import ResultStamp
 from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, to_utc
 
 if TYPE_CHECKING:  # not imported where nothing changed
@@ -124,7 +124,7 @@ class Index:
     def missing(self) -> tuple[str, ...]:
         """Indexed results that are no longer on disk; none after a refresh."""
         stamps = self._read_stamps()
-        on_disk = dict(directory_scan.scan_stamps(self.results_dir))
+        on_disk = dict(reader.scan_stamps(self.results_dir))
         return tuple(sorted(set(stamps) - set(on_disk)))
 
     # Changes
@@ -169,7 +169,7 @@ class Index:
 
     def _refresh(self) -> IndexUpdate:
         stamps = self._read_stamps()  # before the scan, or concurrent additions would appear missing
-        on_disk = dict(directory_scan.scan_stamps(self.results_dir))
+        on_disk = dict(reader.scan_stamps(self.results_dir))
         removed = [name for name in stamps if name not in on_disk]
         changed = [name for name, stamp in on_disk.items() if stamps.get(name) != stamp]
         self._delete(removed)
@@ -225,7 +225,7 @@ class Index:
                 connection.execute(delete(ENTRIES).where(self._in_directory, ENTRIES.c.name.in_(batch)))
                 for name, entry in entries.items():
                     directory = self.results_dir / name
-                    if entry and entry.stamp != directory_scan.read_stamp(directory):  # changed during another write
+                    if entry and entry.stamp != reader.read_stamp(directory):  # changed during another write
                         entry = _read(directory)  # noqa: PLW2901
                     if entry:
                         _insert(connection, self._database.directory, entry)
@@ -245,7 +245,7 @@ def _read(directory: Path) -> "StoredResult | None":
     """Read the result in a directory; None without a result."""
     from nodrop.store.reader import read_entry
 
-    stamp = directory_scan.read_stamp(directory)
+    stamp = reader.read_stamp(directory)
     return read_entry(directory, stamp) if stamp else None
 
 
@@ -266,7 +266,7 @@ def _insert(connection: Connection, directory: str, entry: "StoredResult") -> No
 
 
 def _insert_run(connection: Connection, entry: int, summary: Summary) -> None:
-    fields = summary.model_dump(exclude={"measures"})
+    fields = summary.model_dump(exclude={"measures", "missing_goals"})
     fields["started_at"] = to_utc(summary.started_at)
     values = {"entry": entry, **fields, "summary": summary.model_dump_json()}
     run = _insert_row(connection, insert(RUNS).values(values))

@@ -12,16 +12,19 @@ loss_at_10kpps
 from collections.abc import Iterator
 
 from nodrop.formatting import format_sut_name
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.latency import compute_trial_latency
-from nodrop.model.plan import Plan
-from nodrop.model.plan_summary import count_flows, is_bidirectional, name_frame_size, name_path
+from nodrop.model.plan import Plan, count_flows, is_bidirectional, name_frame_size, name_path
 from nodrop.model.result import RunResult
-from nodrop.model.summary import Measure, Summary
+from nodrop.model.summary import Measure, MissingGoal, Summary
 from nodrop.model.trial import FIXED, TrialResult, ValidityStatus
 from nodrop.store.metrics import build_goal_measure, build_latency_measure, make_slug, name_goal
+from nodrop.store.setup_key import compute_setup_key
 from nodrop.units import format_ratio
 
+ESTIMATORS = ("mrr", "plrsearch")
+"""Searches that estimate a rate instead of proving bounds."""
 PERCENTILES = (50.0, 99.0, 99.9)
 
 
@@ -50,8 +53,19 @@ def summarize_result(result: RunResult) -> Summary:
         backend=_format_backend(result),
         version=facts.versions.nodrop if facts else "",
         trial_count=len(result.trials),
+        setup=compute_setup_key(result),
         measures=tuple(list_measures(result)),
+        missing_goals=tuple(_list_missing_goals(result)),
     )
+
+
+def _list_missing_goals(result: RunResult) -> Iterator[MissingGoal]:
+    """Yield the goals without a lower bound, of searches that have bounds."""
+    if result.plan.search.algorithm not in ESTIMATORS:
+        for goal_result in result.goals:
+            if not goal_result.lower:
+                _, text = name_goal(goal_result.goal)
+                yield MissingGoal(text=text, reason=format_message(goal_result.explanation))
 
 
 def list_measures(result: RunResult) -> Iterator[Measure]:

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-VERSION = 1
+VERSION = 2
 """Schema version; an index of another version is rebuilt."""
 METADATA = MetaData()
 VERSIONS = Table("nodrop_index", METADATA, Column("version", Integer, nullable=False))
@@ -64,6 +64,7 @@ RUNS = Table(
     Column("backend", Text, nullable=False),
     Column("version", Text, nullable=False),
     Column("trial_count", Integer, nullable=False),
+    Column("setup", Text, nullable=False, index=True),
     Column("summary", Text, nullable=False),  # the summary as JSON
 )
 """A run, with the fields of its summary."""

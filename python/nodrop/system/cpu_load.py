@@ -15,6 +15,8 @@ SAMPLE_S = 1.0
 """Shortest time of a sample."""
 NOTABLE_RATIO = 0.1
 """Share of a CPU above which other work on it is worth a line."""
+PF_KTHREAD = 0x00200000
+"""Flag of kernel threads (linux/sched.h)."""
 
 
 class CpuUse(NamedTuple):
@@ -25,11 +27,19 @@ class CpuUse(NamedTuple):
     """Share of the time in [0, 1]."""
     processes: tuple[str, ...]
     """Names of the processes that took most of it and still ran at the end, longest first."""
+    kernel_ratio: float = 0.0
+    """Share of the time of kernel threads, part of `busy_ratio`."""
+
+    @property
+    def is_by_kernel(self) -> bool:
+        """Whether it would not be notable without the kernel's threads."""
+        return self.busy_ratio - self.kernel_ratio <= NOTABLE_RATIO
 
 
 class _ProcessTime(NamedTuple):
     name: str
     parent: int
+    is_kernel: bool
     cpu: int
     ticks: int
     ended_children_ticks: int
@@ -52,6 +62,7 @@ class CpuLoadMeter:
         cpus, processes = _read_cpus(self._proc), _read_processes(self._proc)
         own = _find_descendants(processes, os.getpid())
         spent: dict[int, Counter[str]] = {cpu: Counter() for cpu in cpus}
+        kernel: Counter[int] = Counter()
         own_ticks = 0
         for pid, now in processes.items():
             before = self._processes.get(pid)
@@ -60,6 +71,7 @@ class CpuLoadMeter:
                 own_ticks += ticks + now.ended_children_ticks - (before.ended_children_ticks if before else 0)
             elif ticks > 0 and now.cpu in spent:
                 spent[now.cpu][now.name] += ticks
+                kernel[now.cpu] += ticks * now.is_kernel
         uses = []
         for cpu, now_time in cpus.items():
             then = self._cpus.get(cpu, now_time)
@@ -72,7 +84,7 @@ class CpuLoadMeter:
                 own_ticks -= own_share
                 busy -= own_share
                 names = tuple(name for name, _ in spent[cpu].most_common(3))
-                uses.append(CpuUse(cpu, min(1.0, busy / total), names))
+                uses.append(CpuUse(cpu, min(1.0, busy / total), names, min(1.0, kernel[cpu] / total)))
         return tuple(uses)
 
 
@@ -128,6 +140,7 @@ def _read_processes(proc: Path) -> dict[int, _ProcessTime]:
         processes[int(entry.name)] = _ProcessTime(
             name=head.partition("(")[2],
             parent=int(fields[1]),
+            is_kernel=bool(int(fields[6]) & PF_KTHREAD),
             cpu=int(fields[36]),
             ticks=int(fields[11]) + int(fields[12]),
             ended_children_ticks=int(fields[13]) + int(fields[14]),

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 LOGGER = logging.getLogger("nodrop")
-LOGGER.addHandler(
-    logging.NullHandler()
-)  # without this handler, logging prints warnings to standard error in programs that import nodrop
+# without this handler, logging prints warnings to standard error in programs that import nodrop
+LOGGER.addHandler(logging.NullHandler())
 FIELDS = "fields"
 """Attribute of a log record that holds the message's values for programs."""
 

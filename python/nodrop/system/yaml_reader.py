@@ -98,10 +98,7 @@ def _load_with_libyaml(text: str, limits: ReadLimits) -> Any:
 
 
 def parse_document(text: str, name: str, limits: ReadLimits = DEFAULT_LIMITS) -> ParsedFile:
-    """Parse a text.
-
-    Raises: ConfigError with the name and the line of invalid content.
-    """
+    """Parse a text. Raises: ConfigError with the name and the line of invalid content."""
     if len(text) > limits.text:
         raise ConfigError(
             f"{name}: too long ({len(text)} characters, at most {limits.text}); write keys with values only"
@@ -121,7 +118,9 @@ def parse_document(text: str, name: str, limits: ReadLimits = DEFAULT_LIMITS) ->
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "unknown line"
-        raise ConfigError(f"{name}: {place}: invalid YAML ({error.problem}); correct the line") from None
+        # libyaml 0.2.6 has a limit of its own, 1,000 levels, which its scanner meets before the first event.
+        problem = f"more than {DEPTH_MAX} levels" if "nesting depth" in str(error.problem) else error.problem
+        raise ConfigError(f"{name}: {place}: invalid YAML ({problem}); correct the line") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         character = f"U+{int(error.character):04X}"

@@ -102,7 +102,7 @@ def _measure_costs(flags: dict[str, Any]) -> int:
         list_resources(planned.plans),
         alongside=flags["alongside"],
         wait=flags["wait"],
-        on_wait=lambda line: click.echo(f"nodrop: {line}", err=True),
+        on_wait=lambda reason: click.echo(f"nodrop: {reason.text()}", err=True),
     )
     with lock:
         return _carry_out(planned, flags)

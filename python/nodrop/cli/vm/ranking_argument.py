@@ -15,14 +15,14 @@ KEYS = ("name", "source", "scores")
 
 def parse_ranking(text: str, results_dir: str) -> "Ranking":
     """Parse `worst-case`, `like:CHD`, `results`, `results:LABEL`, or a table file. Raises ConfigError."""
-    from nodrop.vm.ranking.worst_case import WorstCaseRanking
+    from nodrop.vm.ranking.rankings import WorstCaseRanking
 
     kind, _, rest = text.partition(":")
     if text == "worst-case":
         return WorstCaseRanking()
     if kind == "like" and rest:
         from nodrop.descriptors import read_chd
-        from nodrop.vm.ranking.features import FeatureRanking
+        from nodrop.vm.ranking.rankings import FeatureRanking
 
         return FeatureRanking(read_chd(rest).capabilities.processor)
     if kind == "results":
@@ -39,7 +39,7 @@ def _read_table(file: str) -> "Ranking":
     """Read a table from a file: name, source, and scores by model."""
     from nodrop.descriptors.read_text import MIB, read_text
     from nodrop.system.yaml_reader import parse_document
-    from nodrop.vm.ranking.table import BenchmarkRanking
+    from nodrop.vm.ranking.rankings import BenchmarkRanking
 
     content = parse_document(read_text(file, "a table of scores", MIB), file).content
     scores = content.get("scores") if isinstance(content, dict) else None
@@ -63,7 +63,7 @@ def _rank_by_results(results_dir: str, label: str) -> "Ranking":
     """Rank by stored results: the median NDR of each processor's runs with a label. Raises ConfigError."""
     from nodrop.cli.result_filters import make_filter
     from nodrop.store.index import open_index
-    from nodrop.vm.ranking.table import BenchmarkRanking
+    from nodrop.vm.ranking.rankings import BenchmarkRanking
 
     with open_index(results_dir, None) as index:
         rows = index.list(make_filter({"label": label or None, "status": "complete"}, limit=None))

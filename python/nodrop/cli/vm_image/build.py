@@ -52,9 +52,8 @@ def build(
 
     How to use it: docs/how-to/vm-image.md.
     """
-    from nodrop.vmimage.build import EXTRA_FORWARDERS, KERNEL, Recipe, build_image
+    from nodrop.vmimage.build import EXTRA_FORWARDERS, KERNEL, Recipe, build_image, check_writable, write_image
     from nodrop.vmimage.packages import Packages
-    from nodrop.vmimage.qcow2 import check_writable, write_image
 
     form = form or ("raw" if output and Path(output).suffix in (".raw", ".img") else "qcow2")
     file = Path(output or f"{OUTPUT_STEM}.{form}")

@@ -74,17 +74,16 @@ def translate_image(settings: NfvbenchSettings) -> NodropKeys:
     return {"openstack.image.file": file} | ({"openstack.image.name": Path(file).stem} if file else {})
 
 
-@RULES.rule("compute_nodes hypervisor_hostname", "openstack.hosts")
-def translate_hosts(settings: NfvbenchSettings) -> NodropKeys:
-    """Return the compute hosts; users without administrator rights set a single name."""
-    config = settings.config
-    return {"openstack.hosts": list(config.compute_nodes or filter(None, (config.hypervisor_hostname,))) or None}
-
-
-@RULES.rule("use_floating_ip use_management_port", "openstack.floating_ip")
-def translate_floating_ip(settings: NfvbenchSettings) -> NodropKeys:
-    """Return whether VMs have floating addresses: as in NFVbench, only with a management interface."""
-    return {"openstack.floating_ip": settings.config.use_floating_ip and settings.config.use_management_port}
+RULES.derive(  # users without administrator rights set a single name
+    "compute_nodes hypervisor_hostname",
+    "openstack.hosts",
+    lambda config: list(config.compute_nodes or filter(None, (config.hypervisor_hostname,))) or None,
+)
+RULES.derive(  # as in NFVbench, only with a management interface
+    "use_floating_ip use_management_port",
+    "openstack.floating_ip",
+    lambda config: config.use_floating_ip and config.use_management_port,
+)
 
 
 @RULES.rule(

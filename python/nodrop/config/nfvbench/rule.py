@@ -74,6 +74,10 @@ class Rules(list[Rule]):
 
         self.append(Rule((read,), (write,), translate))
 
+    def derive(self, reads: str, write: str, compute: Callable[[NfvbenchConfig], Any]) -> None:
+        """Add a rule for keys, separated by blanks, that together have one key in nodrop."""
+        self.rule(reads, write)(lambda settings: {write: compute(settings.config)})
+
     def find(self, key: Key) -> Iterator[Rule]:
         """Return the rules that read a key."""
         return (rule for rule in self if rule.reads_key(key))

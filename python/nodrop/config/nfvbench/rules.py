@@ -147,12 +147,7 @@ def collapse_range(ports: tuple[int, int] | None) -> int | list[int] | None:
     return None if ports is None else ports[0] if ports[0] == ports[1] else list(ports)
 
 
-@RULES.rule("traffic_generator.ip_addrs", "flows.ip")
-def translate_ip_networks(settings: NfvbenchSettings) -> NodropKeys:
-    """Return the source and destination networks of the traffic."""
-    return {"flows.ip": list(settings.config.traffic_generator.ip_addrs)}
-
-
+RULES.alias("traffic_generator.ip_addrs", "flows.ip", list)
 RULES.alias("traffic_generator.ip_addrs_step", "flows.ip_step")
 RULES.alias("traffic_generator.ip_src_static", "flows.static_source")
 RULES.alias("traffic_generator.udp_src_port", "flows.udp_source", collapse_range)
@@ -296,16 +291,16 @@ def translate_width(settings: NfvbenchSettings) -> NodropKeys:
     return {"search.width": ratio, "search.load_epsilon": ratio}
 
 
-@RULES.rule("no_latency_streams no_latency_stats", "latency.enabled")
-def translate_latency(settings: NfvbenchSettings) -> NodropKeys:
-    """Return whether latency is measured."""
-    return {"latency.enabled": not (settings.config.no_latency_streams or settings.config.no_latency_stats)}
-
-
-@RULES.rule("lat_percentiles disable_hdrh", "latency.percentiles")
-def translate_percentiles(settings: NfvbenchSettings) -> NodropKeys:
-    """Return the latency percentiles to report."""
-    return {"latency.percentiles": [] if settings.config.disable_hdrh else list(settings.config.lat_percentiles)}
+RULES.derive(
+    "no_latency_streams no_latency_stats",
+    "latency.enabled",
+    lambda config: not (config.no_latency_streams or config.no_latency_stats),
+)
+RULES.derive(
+    "lat_percentiles disable_hdrh",
+    "latency.percentiles",
+    lambda config: [] if config.disable_hdrh else list(config.lat_percentiles),
+)
 
 
 @RULES.rule(f"intf_speed {trex_rules.PROFILES}", "link_speed", conditions=trex_rules.CONDITIONS)
@@ -337,11 +332,11 @@ RULES.alias("user_id", "ship.user_id")
 RULES.alias("group_id", "ship.group_id")
 
 
-@RULES.rule("fluentd", "ship.fluentd")
-def translate_fluentd(settings: NfvbenchSettings) -> NodropKeys:
-    """Return the Fluentd servers; a server without a tag receives nothing."""
-    servers = [each for each in settings.config.fluentd if each.logging_tag or each.result_tag]
-    return {"ship.fluentd": [each.model_dump() for each in servers]}
+RULES.alias(  # a server without a tag receives nothing
+    "fluentd",
+    "ship.fluentd",
+    lambda servers: [each.model_dump() for each in servers if each.logging_tag or each.result_tag],
+)
 
 
 # ---- OpenStack and TRex ---------------------------------------------------------------------------------------------

@@ -43,8 +43,7 @@ def translate_generator(settings: NfvbenchSettings) -> NodropKeys:
         names = ", ".join(each.name for each in config.traffic_generator.generator_profile)
         raise ValueError(
             f"no generator profile is named {config.traffic_generator.default_profile!r}; use one of "
-            "generator_profile: "
-            f"{names or 'none'}"
+            f"generator_profile: {names or 'none'}"
         )
     trex = find_trex(config)
     if trex is None:

@@ -1,5 +1,6 @@
 """NFVbench's keys without an effect in nodrop: kept unchanged, and reported if they would act in NFVbench."""
 
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -72,8 +73,13 @@ OUTPUT_KEYS = {
 """Keys that no rule reads, because the exporters of results read them by this name."""
 
 
-def iter_unused_keys() -> Iterator[tuple[Key, str]]:
-    """Yield every unused key that has a value, with its note."""
+@functools.cache
+def list_unused_keys() -> tuple[tuple[Key, str], ...]:
+    """Return every unused key that has a value, with its note; cached, since every run compares all keys and rules."""
+    return tuple(_iter_unused_keys())
+
+
+def _iter_unused_keys() -> Iterator[tuple[Key, str]]:
     for leaf in iter_leaves(NfvbenchConfig):
         if leaf.key[0] in SHARED or leaf.key[0] in OUTPUT_KEYS or any(RULES.find(leaf.key)):
             continue
@@ -90,7 +96,7 @@ def list_translation_notes(original: Mapping[str, Any]) -> tuple[str, ...]:
     config = NfvbenchConfig.model_validate({key: value for key, value in original.items() if key not in SHARED})
     default = NfvbenchConfig()
     notes = []
-    for key, note in (*iter_unused_keys(), *_list_ineffective_keys(config)):
+    for key, note in (*list_unused_keys(), *_list_ineffective_keys(config)):
         value = get_key_value(config, ".".join(key))
         if note and _has_effect(key, value) and value != get_key_value(default, ".".join(key)):
             notes.append(f"{'.'.join(key)}: no effect ({preview_value(_get_original(original, key))}); {note}")

@@ -33,8 +33,8 @@ def _note_page_shortage(pricing: RuleCostPlan, results: Sequence[RunResult]) -> 
     if least >= WHOLE:
         return pricing
     note = f"with all rules kept only {format_ratio(least)} of the table was in large pages, as the kernel had no more"
-    rules = (rule.model_copy(update={"note": note}) if rule.key == "small-pages" else rule for rule in pricing.rules)
-    return pricing.model_copy(update={"rules": tuple(rules)})
+    rules = (rule.replace(note=note) if rule.key == "small-pages" else rule for rule in pricing.rules)
+    return pricing.replace(rules=tuple(rules))
 
 
 def _compute_large_page_share(result: RunResult) -> float | None:

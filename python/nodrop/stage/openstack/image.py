@@ -90,14 +90,9 @@ def _check(cloud: Cloud, image: CloudImage, uploaded: Json, reader: "_HashingRea
         raise StageError(
             f"cloud {cloud.name}: image {image.name} is {uploaded['status']} after its upload; see Glance's log"
         )
-    algorithm, reported = (
-        ("md5", uploaded.get("checksum"))
-        if not uploaded.get("os_hash_value")
-        else (
-            uploaded["os_hash_algo"],
-            uploaded["os_hash_value"],
-        )
-    )
+    algorithm, reported = uploaded.get("os_hash_algo"), uploaded.get("os_hash_value")
+    if not reported:
+        algorithm, reported = "md5", uploaded.get("checksum")
     if reported and algorithm in reader.digests and reader.digests[algorithm].hexdigest() != reported:
         raise StageError(
             f"cloud {cloud.name}: the {algorithm} of image {image.name} differs after its upload (Glance {reported}, "

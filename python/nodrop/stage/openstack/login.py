@@ -110,9 +110,8 @@ def connect_cloud(login: CloudLogin, on_wait: Callable[[str], None] | None = Non
         raise StageError(
             "openstack: openstacksdk is not installed; install it: pip install 'nodrop[openstack]'"
         ) from None
-    logging.getLogger("keystoneauth").addHandler(
-        logging.NullHandler()
-    )  # keeps keystoneauth's warnings off the terminal
+    # keeps keystoneauth's warnings off the terminal
+    logging.getLogger("keystoneauth").addHandler(logging.NullHandler())
     region = _load_region(login)
     name = _find_name(login, region.config)
     _refuse_v2(name, region.config)

@@ -153,9 +153,8 @@ class Routers:
         try:
             rest.update_resource(self._cloud, action, "network", f"/routers/{router['id']}/add_router_interface", body)
         except StageError:
-            if subnet["id"] not in list_router_interfaces(
-                self._cloud, name, router["id"]
-            ):  # else a reply was lost and the retry found the interface attached
+            # otherwise a reply was lost, and the retry found the interface attached
+            if subnet["id"] not in list_router_interfaces(self._cloud, name, router["id"]):
                 raise
 
     def _ensure_port(self, router: str, subnet: Json) -> Json:
@@ -200,10 +199,7 @@ def list_router_interfaces(cloud: Cloud, name: str, router_id: str) -> dict[str,
 
 
 def detach_router(cloud: Cloud, router: CloudResource) -> None:
-    """Remove a router's routes and interfaces, if it still exists, so that it can be deleted.
-
-    Raises StageError.
-    """
+    """Remove a router's routes and interfaces, if it still exists, so that it can be deleted. Raises StageError."""
     path = f"/routers/{router.id}"
     _update_existing(cloud, router, path, {"router": {"routes": []}})
     for port in _list_interfaces(cloud, router.name, router.id):

@@ -8,7 +8,7 @@ from typing import Self
 
 from nodrop.errors import NodropError, StageError
 from nodrop.model.cloud import CloudFacts, CloudNetworkFacts, CloudPlan
-from nodrop.model.facts import InterfaceFacts, StageFacts
+from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.base import OnProgress, ignore_progress
 from nodrop.stage.external import ExternalStage
@@ -159,9 +159,8 @@ class OpenStackStage:
                 cloud, inventory.count_missing(plan, existing, max(0, groups - len(existing.groups)))
             )
             self._provisioner.create_networks()
-            chain_facts.build_chain_ids(
-                cloud.name, plan, self._lab, self._list_networks()
-            )  # before ports are created in vain
+            # before ports are created in vain
+            chain_facts.build_chain_ids(cloud.name, plan, self._lab, self._list_networks())
             self._provisioner.create_ports()
             self._servers = ServerProvisioner(cloud, plan, self._provisioner, self._report)
             self._servers.ensure(existing.servers)
@@ -184,7 +183,7 @@ class OpenStackStage:
             tester_pid=os.getpid(),
             sut_pid=0,
             sut_shares_tester_cpu=False,
-            interfaces=self._list_interfaces(),
+            interfaces=self._ports.facts.interfaces if self._ports else (),
             chains=tuple(chain_facts.build_chain_facts(plan, self._lab, networks, read)),
             cloud=CloudFacts(
                 cloud=self._cloud.name,
@@ -201,10 +200,6 @@ class OpenStackStage:
     def _list_networks(self) -> tuple[CloudNetworkFacts, ...]:
         assert self._provisioner
         return tuple(chain_facts.build_network_facts(self._plan, self._provisioner.networks))
-
-    def _list_interfaces(self) -> tuple[InterfaceFacts, ...]:
-        """Return the tester's interfaces; none if another program sends."""
-        return self._ports.facts.interfaces if self._ports else ()
 
     def _is_own(self, port_id: str) -> bool:
         assert self._provisioner

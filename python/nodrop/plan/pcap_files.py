@@ -1,4 +1,4 @@
-"""Streams of frames from a capture file."""
+"""Capture files: the trials and frames that are captured to one, and streams of the frames of one."""
 
 import itertools
 from collections.abc import Iterator
@@ -8,11 +8,13 @@ from typing import NamedTuple
 from nodrop.config.flows import FlowsConfig
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
+from nodrop.model.choices import Backend
+from nodrop.model.engine_plan import CapturePlan
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Ethernet
 from nodrop.model.traffic import Replay, ReplayContents, ReplaySource, Stream
 from nodrop.plan.chain_ends import plan_chain_ends
-from nodrop.plan.resolvers import InspectReplay
+from nodrop.plan.resolvers import CheckFilter, InspectReplay
 
 REPLAY_KEYS = frozenset({"replay", "forward", "rx_shift"})
 """Keys of `traffic` that also apply to frames of a file."""
@@ -80,3 +82,37 @@ def build_replay_streams(config: Config, lab: LabPlan, replayed: ReplayInput) ->
             rx_offsets=rx_offsets,
             replay=replay,
         )
+
+
+def plan_capture(config: Config, backend: Backend, lab: LabPlan, check_filter: CheckFilter) -> CapturePlan | None:
+    """Return what to capture; None for no capture. Raises ConfigError if it cannot be captured."""
+    section = config.capture
+    if section.file is None:
+        return None
+    if section.trials == "latency" and not config.latency.enabled:
+        raise ConfigError(
+            "capture.trials: no latency trials to capture (latency.enabled is false); write capture.trials: search, or "
+            "enable the latency trials"
+        )
+    if section.way in ("sent", "both") and backend == "xdp_live":
+        raise ConfigError(
+            "capture.way: xdp_live creates frames in the kernel, where sent frames cannot be captured "
+            f"({section.way}); write received, or use another engine.backend"
+        )
+    for port in section.ports:
+        if port >= len(lab.tester_interfaces):
+            raise ConfigError(
+                f"capture.ports: no such port ({port}); write numbers from 0 to {len(lab.tester_interfaces) - 1}"
+            )
+    if section.filter is not None:
+        check_filter(section.filter, "capture")
+    return CapturePlan(
+        file=str(Path(section.file).absolute()),
+        trials=section.trials,
+        way=section.way or ("received" if backend == "xdp_live" else "both"),
+        ports=section.ports,
+        filter=section.filter,
+        frame_count_max=section.frames,
+        bytes_max=section.bytes,
+        snap_bytes=section.snap,
+    )
