@@ -27,7 +27,8 @@ SLOW = (
     *("lab/test_neighbors.py", "lab/test_nfvbench_manual.py", "lab/test_truth.py", "lab/test_flows.py"),
     *("lab/test_cleanup.py", "lab/test_capture_and_replay.py", "lab/test_headers.py", "lab/test_rates_and_sizes.py"),
     *("lab/test_host_devices.py", "lab/test_no_traffic.py", "lab/test_path_check.py", "lab/test_standing_lab.py"),
-    *("lab/test_trex_neighbors.py", "lab/test_tunnels.py", "api/test_openapi.py", "api/test_server.py"),
+    *("lab/test_documented_commands.py", "lab/test_trex_neighbors.py", "lab/test_tunnels.py"),
+    *("api/test_openapi.py", "api/test_server.py"),
     *("unit/test_charts.py", "unit/test_picture.py", "unit/test_report_command.py", "flow/test_repeats.py"),
     *("unit/test_chd_files.py", "unit/test_coverage.py", "unit/test_critical_load.py", "unit/test_own_stops.py"),
     *("unit/test_placement_by_trying_everything.py", "unit/test_plrsearch.py", "unit/test_redecide.py"),
@@ -36,6 +37,12 @@ SLOW = (
 )
 """Tests that boot VMs, build or start software of other projects, drive a browser, repeat measurements, try hundreds of
 random cases, draw many charts, or measure for long."""
+ACCOMPANIED = (
+    *("api", "web", "openstack/test_chains.py", "openstack/test_injected.py", "lab/test_cleanup.py"),
+    *("lab/test_exposure.py", "lab/test_host_devices.py", "lab/test_netns_stage.py", "lab/test_nfvbench_manual.py"),
+    *("lab/test_standing_lab.py", "lab/test_trex_neighbors.py", "lab/test_trex_start.py", "lab/test_vm_boot.py"),
+)
+"""Lab tests that compare no rates, times or losses, so that other tests may run beside them."""
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -87,9 +94,19 @@ def skip_or_fail(reason: str) -> NoReturn:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by location."""
     for item in items:
-        for mark, places in (("lab", ("lab", "openstack")), ("slow", SLOW)):
-            if any(item.path.is_relative_to(TESTS / place) for place in places):
-                item.add_marker(mark)
+        marks = _marks_of_file(item.path)
+        for mark in marks - {"accompanied"}:
+            item.add_marker(mark)
+        if item.get_closest_marker("lab") and "accompanied" not in marks:
+            item.add_marker("quiet")
+
+
+@functools.cache
+def _marks_of_file(path: Path) -> frozenset[str]:
+    places = {"lab": ("lab", "openstack"), "slow": SLOW, "accompanied": ACCOMPANIED}
+    return frozenset(
+        mark for mark, within in places.items() if any(path.is_relative_to(TESTS / place) for place in within)
+    )
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
