@@ -1,11 +1,14 @@
 """Documents: YAML with the plain types of YAML 1.2, JSON, and error messages for everything else."""
 
+import math
+import re
 from pathlib import Path
 
 import pytest
 
 from nodrop.config.source import NamedMapping, read_source
 from nodrop.errors import ConfigError
+from nodrop.system import yaml_reader
 from nodrop.system.yaml_reader import Dumper, from_mapping, parse_document, to_yaml_line
 
 
@@ -61,9 +64,6 @@ def test_what_an_anchor_holds_is_taken_over() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[" * 5000, "more than 24 levels"),
-        ("a: " * 1 + "{b: " * 60 + "1" + "}" * 60, "more than 24 levels"),
-        ("a: &a {b: *a}", "line 1, column 4: invalid YAML (more than 24 levels)"),
         ("a: !!python/object/apply:os.system [id]", "line 1, column 4: invalid YAML (unsupported tag"),
         ("a: !!int x", "tag tag:yaml.org,2002:int does not match 'x'"),
         (f"a: {'9' * 5000}", "a number of 5000 digits, at most 300 are allowed"),
@@ -72,7 +72,7 @@ def test_what_an_anchor_holds_is_taken_over() -> None:
         ("true: 2", "a key must be text or a number, not True"),
         ('a: "\\ud83d"', "an unpaired surrogate"),
         ("a: 1\n---\nb: 2", "line 2, column 1"),
-        ("a: *nowhere", "undefined alias 'nowhere'"),
+        ("a: *nowhere", "line 1, column 4: invalid YAML"),
         ("a: 1\n\tb: 2", "line 2, column 1"),
         ("flow_count:100k", "write keys with values, e.g. `profile: quick`, with a blank after the colon"),
         ("x" * 2**21, "at most 1048576)"),
@@ -83,6 +83,53 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(text: str, sentence: str) 
     assert message.startswith("lab.yaml: ")
     assert sentence in message
     assert len(message) < 300
+
+
+@pytest.fixture(params=["libyaml", "PyYAML"])
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Parse every text by libyaml, or none."""
+    monkeypatch.setattr(yaml_reader, "LIBYAML_MIN_CHARS", 0 if request.param == "libyaml" else math.inf)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[" * 10**5, id="brackets"),
+        pytest.param("a: " + "[" * 10**5, id="brackets-after-key"),
+        pytest.param("[{" * 10**4, id="lists-of-mappings"),
+        pytest.param("[ [\n[ " * 10**3, id="brackets-on-lines"),
+        pytest.param("[1, " * 10**4, id="lists"),
+        pytest.param("{a: " * 10**4, id="mappings"),
+        pytest.param("a: " + "{b: " * 24 + "1" + "}" * 24, id="one-level-too-many"),
+        pytest.param("- " * 10**4, id="block-lists"),
+        pytest.param("? " * 10**4, id="block-keys"),
+        pytest.param("\n".join(f"{' ' * level}a:" for level in range(500)), id="block-mappings"),
+        pytest.param("a: &a {b: *a}", id="alias-of-itself"),
+        pytest.param("a: &a [*a]", id="alias-in-list"),
+        pytest.param("a: &a {<<: *a}", id="merge-of-itself"),
+    ],
+)
+def test_too_many_levels_are_refused_in_the_same_words_by_both_parsers(text: str) -> None:
+    assert re.fullmatch(
+        r"lab.yaml: line \d+, column \d+: invalid YAML \(more than 24 levels\); correct the line", refusal(text)
+    )
+
+
+@pytest.mark.usefixtures("parser")
+def test_24_levels_are_read_by_both_parsers() -> None:
+    assert parse_document("a: " + "{b: " * 23 + "1" + "}" * 23, "x").content
+    assert parse_document("a: " + "[" * 23 + "]" * 23, "x").content
+    assert parse_document(f"a: '{'[' * 2000}'\n# {'[' * 2000}", "x").content == {"a": "[" * 2000}
+
+
+@pytest.mark.usefixtures("parser")
+def test_too_many_values_are_refused_by_both_parsers() -> None:
+    limits = yaml_reader.ReadLimits(values=1000)
+    with pytest.raises(ConfigError, match="more than 1000 values"):
+        parse_document(f"a: [{'1, ' * 2001}]", "x", limits)
+    assert parse_document(f"a: [{'1, ' * 900}]", "x", limits).content
 
 
 def test_aliases_that_repeat_one_another_cost_nothing() -> None:

@@ -18,6 +18,7 @@ Key = tuple[str, ...]
 
 DIGITS_MAX = 300
 DEPTH_MAX = 24
+TOO_DEEP = f"more than {DEPTH_MAX} levels"
 
 
 class ReadLimits(NamedTuple):
@@ -33,6 +34,8 @@ NODES_PER_VALUE = 2
 """Nodes of the parser per value: most values have a key."""
 LIBYAML_MIN_CHARS = 2**16
 """Text of this length is parsed by libyaml if available: ten times as fast, with slightly less clear error messages."""
+READ_AHEAD_CHARS = 1024
+"""How far a YAML scanner looks for the `:` of a key (YAML 1.2.2 section 7.4.2)."""
 
 TAG = "tag:yaml.org,2002:"
 IMPLICIT_TYPES = {
@@ -63,10 +66,38 @@ class ParsedFile(NamedTuple):
         return self.lines.get(key)
 
 
+class _SizeCheck:
+    """Counts the levels and nodes of a text, event by event, before a parser composes them recursively."""
+
+    def __init__(self, limits: ReadLimits) -> None:
+        self._limits = limits
+        self._level = 0
+        self._node_count = 0
+
+    def add(self, event: yaml.Event) -> None:
+        """Count an event. Raises: MarkedYAMLError at the first level or node beyond the limits."""
+        self._level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        self._node_count += isinstance(event, yaml.NodeEvent)
+        if self._level > DEPTH_MAX:
+            raise yaml.MarkedYAMLError(problem=TOO_DEEP, problem_mark=event.start_mark)
+        if self._node_count > NODES_PER_VALUE * self._limits.values:
+            raise yaml.MarkedYAMLError(problem=f"more than {self._limits.values} values", problem_mark=event.start_mark)
+
+
 class _Loader(yaml.SafeLoader):
     """A YAML parser with these types only."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+    def __init__(self, text: str, limits: ReadLimits) -> None:
+        super().__init__(text)
+        self._size = _SizeCheck(limits)
+
+    def get_event(self) -> yaml.Event:
+        """Return the next event, counted."""
+        event: yaml.Event = super().get_event()  # type: ignore[no-untyped-call]
+        self._size.add(event)
+        return event
 
 
 class Dumper(yaml.SafeDumper):
@@ -86,14 +117,9 @@ def _load_with_libyaml(text: str, limits: ReadLimits) -> Any:
     class Loader(yaml.CSafeLoader):
         yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
-    level = count = 0
+    size = _SizeCheck(limits)
     for event in yaml.parse(text, Loader=Loader):
-        level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        count += isinstance(event, yaml.NodeEvent)
-        if level > DEPTH_MAX or count > NODES_PER_VALUE * limits.values:
-            mark: Any = event.start_mark
-            limit = f"{DEPTH_MAX} levels" if level > DEPTH_MAX else f"{limits.values} values"
-            raise yaml.MarkedYAMLError(problem=f"more than {limit}", problem_mark=mark)
+        size.add(event)
     return Loader(text)
 
 
@@ -105,29 +131,24 @@ def parse_document(text: str, name: str, limits: ReadLimits = DEFAULT_LIMITS) ->
         )
     if text.lstrip().startswith("{"):
         text = text.replace("\t", " ")  # JSON may be indented with tabs, YAML may not
-    loader: _Loader | None = None
     try:
         loader = (
-            _Loader(text)
+            _Loader(text, limits)
             if len(text) < LIBYAML_MIN_CHARS or not yaml.__with_libyaml__
             else _load_with_libyaml(text, limits)
         )
         node = loader.get_single_node()
         reader = _Reader(limits.values)
-        content = None if node is None else reader.value(node, ())
+        content = None if node is None else reader.value(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "unknown line"
-        # libyaml 0.2.6 has a limit of its own, 1,000 levels, which its scanner meets before the first event.
-        problem = f"more than {DEPTH_MAX} levels" if "nesting depth" in str(error.problem) else error.problem
+        problem = TOO_DEEP if mark and _ends_too_deep(text[: mark.index]) else error.problem
         raise ConfigError(f"{name}: {place}: invalid YAML ({problem}); correct the line") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         character = f"U+{int(error.character):04X}"
         raise ConfigError(f"{name}: line {line}: control character ({character}); save it as UTF-8 text") from None
-    except RecursionError:
-        place = f"line {loader.line + 1}: " if loader else ""
-        raise ConfigError(f"{name}: {place}more than {DEPTH_MAX} levels; write fewer") from None
     if content is None:
         return ParsedFile(name, {}, {})
     if not isinstance(content, dict):
@@ -136,6 +157,15 @@ def parse_document(text: str, name: str, limits: ReadLimits = DEFAULT_LIMITS) ->
             f"{name}: not a mapping ({preview_value(content)}); write keys with values, e.g. `profile: quick`{hint}"
         )
     return ParsedFile(name, content, reader.lines)
+
+
+def _ends_too_deep(text: str) -> bool:
+    """Return whether a text ends with more brackets opened in a row than there may be levels.
+
+    A scanner reads up to 1,024 characters ahead of the event that it returns, and that of libyaml 0.2.6 gives up at 1,000
+    levels, so these are not seen as events.
+    """
+    return re.search(rf"(?:[\[{{]\s*){{{DEPTH_MAX + 1}}}$", text[-READ_AHEAD_CHARS:]) is not None
 
 
 def from_mapping(content: Mapping[str, Any], name: str) -> ParsedFile:
@@ -159,9 +189,9 @@ def from_mapping(content: Mapping[str, Any], name: str) -> ParsedFile:
 def parse_value(text: str) -> Any:
     """Parse a value as in a file: `1` is a number, `[1, 2]` a list; text that is not YAML stays text."""
     try:
-        node = _Loader(text).get_single_node()
-        return None if node is None else _Reader().value(node, ())
-    except (yaml.YAMLError, RecursionError):
+        node = _Loader(text, DEFAULT_LIMITS).get_single_node()
+        return None if node is None else _Reader().value(node)
+    except yaml.YAMLError:
         return text
 
 
@@ -185,24 +215,26 @@ class _Reader:
         self._max = values_max
         self._count = 0
 
-    def value(self, node: yaml.Node, path: Key) -> Any:
-        """Return the value of a node; an alias returns the value again."""
+    def value(self, node: yaml.Node, path: Key = (), level: int = 0) -> Any:
+        """Return the value of a node; an alias returns the value again. Keys that << adds are one level below it."""
         self._count += 1
         if self._count > self._max:
             _fail(node, f"more than {self._max} values, aliases included")
-        if len(path) > DEPTH_MAX:
-            _fail(node, f"more than {DEPTH_MAX} levels")
+        if level > DEPTH_MAX:
+            _fail(node, TOO_DEEP)
         if path:
             self.lines.setdefault(path, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode) and node.tag == f"{TAG}map":
-            return self._build_mapping(node, path)
+            return self._build_mapping(node, path, level)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{TAG}seq":
-            return [self.value(item, (*path, str(index))) for index, item in enumerate(node.value)]
+            return [self.value(item, (*path, str(index)), level + 1) for index, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
             return _build_scalar(node)
         return _fail(node, f"unsupported tag {node.tag}")
 
-    def _build_mapping(self, node: yaml.MappingNode, path: Key) -> dict[Any, Any]:
+    def _build_mapping(self, node: yaml.MappingNode, path: Key, level: int) -> dict[Any, Any]:
+        if level > DEPTH_MAX:
+            _fail(node, TOO_DEEP)
         mapping: dict[Any, Any] = {}
         inherited: dict[Any, Any] = {}
         for key_node, value_node in node.value:
@@ -210,7 +242,7 @@ class _Reader:
                 for below in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
                     if not isinstance(below, yaml.MappingNode):
                         _fail(value_node, "a mapping is required after <<")
-                    inherited = self._build_mapping(below, path) | inherited
+                    inherited = self._build_mapping(below, path, level + 1) | inherited
                 continue
             key = _build_scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(key, (str, int, float)) or isinstance(key, bool):
@@ -221,7 +253,7 @@ class _Reader:
             if key in mapping:
                 _fail(key_node, f"duplicate key {preview_value(key)}")
             self.lines[*path, str(key)] = key_node.start_mark.line + 1
-            mapping[key] = self.value(value_node, (*path, str(key)))
+            mapping[key] = self.value(value_node, (*path, str(key)), level + 1)
         return inherited | mapping
 
 
