@@ -14,7 +14,7 @@ MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "|*_`[]"}
 
 def make_pages() -> dict[str, str]:
     """Return a page for each command, with its subcommands."""
-    top = click.Context(nodrop, info_name="nodrop")
+    top = click.Context(nodrop, info_name="nodrop", **nodrop.context_settings)
     pages = {}
     for name in COMMANDS:
         command = nodrop.get_command(top, name)

@@ -1,5 +1,7 @@
 """Access control: names, origins, tokens, sizes."""
 
+import errno
+import os
 import socket
 import stat
 from pathlib import Path
@@ -83,7 +85,7 @@ def test_tokens_are_read_one_a_line(tmp_path: Path) -> None:
         ("\n# nothing\n", 0o600, "contains no token"),
         ("short", 0o600, "fewer than 16"),
         ("a token with blanks in it", 0o600, "spaces"),
-        (None, 0o600, "No such file"),
+        (None, 0o600, os.strerror(errno.ENOENT)),
     ],
 )
 def test_a_token_file_that_will_not_do_is_refused(text: str | None, mode: int, message: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The queue: one run at a time, each in its own worker, with its state on disk."""
 
+import errno
 import json
 import os
 import signal
@@ -116,7 +117,7 @@ def test_a_worker_that_cannot_be_started_is_a_failed_run(tmp_path: Path) -> None
         with serve_app(tmp_path) as client:
             over = await_over(client, start(client, "plain"))
             assert over["state"] == "failed"
-            assert "No such file" in over["error"]
+            assert os.strerror(errno.ENOENT) in over["error"]
     finally:
         module.WORKER = before
 

@@ -1,6 +1,8 @@
 """Captures read by tshark compared with the engine's counts, and replayed files as tshark sees them on the wire."""
 
 import collections
+import errno
+import os
 import struct
 import subprocess
 import sys
@@ -93,7 +95,7 @@ def test_a_filter_that_matches_nothing_leaves_an_empty_file_and_one_that_is_none
     assert result.capture
     assert result.capture.frame_count == 0
     check_filter("udp port 53", "capture")
-    with pytest.raises(ConfigError, match=r"capture.filter: .*udp prt.*syntax error"):
+    with pytest.raises(ConfigError, match=r"capture.filter: .*udp prt"):
         check_filter("udp prt", "capture")
 
 
@@ -145,7 +147,7 @@ def test_what_cannot_be_replayed_is_refused_with_file_and_key(pcap: Path, tmp_pa
     raw = tmp_path / "raw.pcap"
     raw.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
     for source, message in (
-        (ReplaySource(file=str(tmp_path / "none")), r"traffic.replay.file: .*none: No such file"),
+        (ReplaySource(file=str(tmp_path / "none")), rf"traffic.replay.file: .*none: {os.strerror(errno.ENOENT)}"),
         (ReplaySource(file=__file__), r"traffic.replay.file: .*\.py: not a capture file"),
         (ReplaySource(file=str(raw)), r"traffic.replay.file: .*raw.pcap: link type is RAW, not Ethernet"),
         (ReplaySource(file=str(pcap), filter="icmp"), r"traffic.replay.filter: .*icmp.* 6 frames"),

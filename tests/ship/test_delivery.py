@@ -1,6 +1,7 @@
 """Shipped records arrive at aggregators of other projects: once, complete, and also after an outage."""
 
 import datetime
+import errno
 import functools
 import json
 import os
@@ -28,6 +29,7 @@ from nodrop.run.execute import execute
 
 Find = Callable[[str], Path]
 Start = Callable[..., Aggregator]
+REFUSED = os.strerror(errno.ECONNREFUSED).lower()
 
 
 @pytest.fixture(scope="session")
@@ -117,7 +119,7 @@ def test_what_could_not_be_delivered_arrives_once_with_the_next_run(forward: Sta
     plan = plan_for(tmp_path, {"port": port})
     _, messages = run_and_ship(plan)
     (sentence,) = messages
-    assert f"for 127.0.0.1:{port} are buffered in {tmp_path / 'buffer'}: connection refused" in sentence
+    assert f"for 127.0.0.1:{port} are buffered in {tmp_path / 'buffer'}: {REFUSED}" in sentence
     buffered_count = int(sentence.split()[0])
     with forward(port) as aggregator:
         _, messages = run_and_ship(plan)
@@ -136,7 +138,7 @@ def test_ship_delivers_what_is_left_and_says_so(forward: Start, tmp_path: Path) 
     undelivered = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (undelivered.returncode, undelivered.stdout) == (
         7,
-        f"127.0.0.1:{port}: 0 delivered, {buffered_count} waiting: connection refused\n",
+        f"127.0.0.1:{port}: 0 delivered, {buffered_count} waiting: {REFUSED}\n",
     )
     with forward(port) as aggregator:
         delivered = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -275,7 +277,7 @@ def test_with_tls_shared_key_and_user_records_arrive_and_no_secret_is_kept(secur
         ({"password_file": "wrong"}, "rejected the handshake: username/password mismatch"),
         ({"username": None, "password_file": None}, "requires a user; set username and password_file"),
         ({"shared_key_file": None, "username": None, "password_file": None}, "requires a shared key"),
-        ({"tls": True}, "certificate rejected: unable to get local issuer certificate"),
+        ({"tls": True}, "certificate rejected: "),
         ({"tls": None}, "accepts connections but does not reply"),
     ],
 )

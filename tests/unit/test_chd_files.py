@@ -108,7 +108,7 @@ NODE = "resources.numa_nodes.0"
         (
             "value: 68719476736\n",
             "value: 64 GiB\n",
-            "memory.total_bytes.value: should be a valid integer, unable to parse string as an integer ('64 GiB')",
+            "memory.total_bytes.value: should be an integer ('64 GiB')",
         ),
         ("value: 68719476736\n", "value: null\n", "no value contradicts confidence reported; correct one of them"),
         ("ids: [0, 1]", "ids: [0]", f"{NODE}.cpus.sibling_sets: CPU 1 is in a sibling set of a node without it"),
@@ -135,7 +135,7 @@ def test_what_cannot_be_is_refused_with_its_key_and_value(old: str, new: str, me
     [
         ('{"a": 1, "a": 2}', "key 'a' is a duplicate"),
         ('{"a": NaN}', "NaN is not a JSON number"),
-        ('{"a": ', "line 1, column 7: invalid JSON: Expecting value"),
+        ('{"a": ', "line 1, column 7: invalid JSON: "),
         ('{"a":' * 10**5, "invalid JSON: nested too deep"),
         (f'{{"a": 1{"0" * 5000}}}', "invalid JSON"),
         (

@@ -1,5 +1,6 @@
 """The command line: exit codes, messages on standard error, and help."""
 
+import errno
 import json
 import os
 import signal
@@ -93,17 +94,17 @@ def test_help_of_run_fits_two_screens_and_names_the_option_for_the_rest(capsys: 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["rnu"], "nodrop: error: No such command 'rnu'; did you mean run?"),
+        (["rnu"], "'rnu'; did you mean run?"),
         (["run", "--sut", "bride"], "did you mean bridge?"),
-        (["fly"], "nodrop: error: No such command 'fly'"),
-        (["run", "--sut", "hub"], "nodrop: error: Invalid value for '--sut': 'hub' is not one of"),
+        (["fly"], "'fly'"),
+        (["run", "--sut", "hub"], "'--sut': 'hub'"),
         (["run", "--goal", "half"], "--goal: 'half' is not KEY=VALUE; use e.g. --goal PDR=0.5%"),
         (["run", "--goal", "PDR=half"], "command line: goals.PDR: 'half' is not a ratio; write for example 0.5%"),
         (["run", "--set", "search.widht=1"], "search.widht: unknown key (1); did you mean search.width?"),
         (["run", "--min-load", "2M", "--max-load", "1M"], "search.max_load: 1.000 Mpps is not above"),
         (
             ["run", "--search", "guess"],
-            "Invalid value for '--search': 'guess' is not one of 'nodrop', 'mlrsearch",
+            "'--search': 'guess'",
         ),
         (["run", "--budget", "soon"], "command line: search.budget: 'soon' is not a duration; write for example 30s"),
         (["run", "--exceed-ratio", "100%"], "command line: search.exceed_ratio: should be less than 1 (1.0)"),
@@ -120,7 +121,7 @@ def test_help_of_run_fits_two_screens_and_names_the_option_for_the_rest(capsys: 
             ["run", "--search", "mlrsearch-03", "--goal", "A=0", "--goal", "B=1%", "--goal", "C=2%"],
             "goals: loss ratios A 0, B 0.01, C 0.02 are not 0 and at most one other, which mlrsearch-03 requires",
         ),
-        (["run", "--config", "gone.yaml"], "gone.yaml: cannot read the configuration (No such file or directory)"),
+        (["run", "--config", "gone.yaml"], f"gone.yaml: cannot read the configuration ({os.strerror(errno.ENOENT)})"),
         (["run", "--json", "."], "--json: . is a directory; give a file name"),
         (["run", "--results-dir", "/dev/null/x"], "results_dir: cannot write to /dev/null/x"),
         (["show", "gone"], "result gone: no such file, and no such run id in results"),

@@ -1,6 +1,7 @@
 """Logging in to a cloud, and requests while its services fail."""
 
 import contextlib
+import errno
 import os
 import pty
 import socket
@@ -97,7 +98,7 @@ def test_an_openrc_file_that_needs_a_shell_is_refused(tmp_path: Path) -> None:
         ConfigError, match=r"OS_AUTH_URL needs a shell .* write the values, or load the file in your shell"
     ):
         connect_cloud(CloudLogin(openrc=str(file)))
-    with pytest.raises(ConfigError, match="No such file"):
+    with pytest.raises(ConfigError, match=os.strerror(errno.ENOENT)):
         connect_cloud(CloudLogin(openrc=str(tmp_path / "none")))
 
 
@@ -165,9 +166,7 @@ def test_an_address_where_nobody_listens_is_said(
         nobody.bind(("127.0.0.1", 0))
         file = clouds_yaml(small_cloud, tmp_path, auth_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v3")
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
-        with pytest.raises(
-            StageError, match=r"it cannot be reached: Connection refused \(http://127.0.0.1:.*\); check"
-        ):
+        with pytest.raises(StageError, match=r"it cannot be reached: .* \(http://127.0.0.1:.*\); check"):
             log_in()
 
 

@@ -17,7 +17,7 @@ def pages() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_page_has_every_option_and_subcommand_of_its_command(name: str, pages: dict[str, str]) -> None:
-    context = click.Context(nodrop, info_name="nodrop")
+    context = click.Context(nodrop, info_name="nodrop", **nodrop.context_settings)
     command = nodrop.get_command(context, name)
     text = html.unescape(pages[name])
     for parameter in command.params:

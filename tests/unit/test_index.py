@@ -281,7 +281,7 @@ def test_a_directory_that_is_not_there_has_no_results_and_is_not_made(tmp_path: 
         ("mysql://u:secret@host/db", r"unsupported kind of database \(mysql\); use postgresql or sqlite"),
         ("nonsense", "not a database URL"),
         ("postgresql://u:secret@127.0.0.1:1/db", r"postgresql://u:\*\*\*@127.0.0.1:1/db .*refused"),
-        ("sqlite:////nowhere/at/all.sqlite", "unable to open database file"),
+        ("sqlite:////nowhere/at/all.sqlite", r"sqlite:////nowhere/at/all.sqlite \("),
     ],
 )
 def test_a_database_that_is_not_there_is_a_sentence_without_its_password(

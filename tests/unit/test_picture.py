@@ -1,7 +1,9 @@
 """The picture of a search: its content is recorded, and every viewer can read the file."""
 
+import errno
 import itertools
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -187,7 +189,7 @@ def test_plot_draws_a_stored_result_also_one_without_steps(tmp_path: Path) -> No
     ("name", "sentence"),
     [
         ("search.gif", "unknown image format; use a file name that ends in .svg, .png, .pdf, .vl.json"),
-        ("none/search.vl.json", "cannot be written (No such file or directory); choose a writable path"),
+        ("none/search.vl.json", f"cannot be written ({os.strerror(errno.ENOENT)}); choose a writable path"),
     ],
 )
 def test_a_file_that_cannot_be_drawn_into_is_a_sentence_and_exit_code_2(

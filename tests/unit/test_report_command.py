@@ -1,6 +1,8 @@
 """`nodrop report`: every format from one command, and refusals that name the fix."""
 
 import csv
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -97,7 +99,7 @@ def test_a_report_of_two_says_what_became_of_one_beside_the_other(run: RunResult
         (["--table", "trials"], "--table: not available with --format html; use --format csv"),
         (["--chart", "funnel"], "--chart: not available with --format html; use --format svg or png"),
         (["-o", "x.svg", "--chart", "pie"], "the report has no chart 'pie'; available: "),
-        (["-o", "/nowhere/x.md"], "--output: cannot write /nowhere/x.md: No such file or directory"),
+        (["-o", "/nowhere/x.md"], f"--output: cannot write /nowhere/x.md: {os.strerror(errno.ENOENT)}"),
     ],
 )
 def test_what_cannot_be_made_is_refused_in_a_sentence(

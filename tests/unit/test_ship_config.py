@@ -1,5 +1,7 @@
 """The user's configuration of shipping, and its plan."""
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +82,7 @@ def test_paths_become_absolute_and_secrets_stay_in_their_files(tmp_path: Path, m
     [
         (
             {"shared_key_file": "/nonexistent/key"},
-            "ship.fluentd.0.shared_key_file: cannot read the file (/nonexistent/key: No such file or directory)",
+            f"ship.fluentd.0.shared_key_file: cannot read the file (/nonexistent/key: {os.strerror(errno.ENOENT)})",
         ),
         (
             {"tls": {"ca_file": "/nonexistent/ca"}},

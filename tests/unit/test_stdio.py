@@ -290,7 +290,7 @@ def test_flags_that_cannot_be_used_are_answered_with_why() -> None:
     [
         ({"trial": {"sent": 1}}, "trial 0: lost and loss_ratio are missing"),
         ({"trial": {"lost": -1}}, "trial 0: lost: should be greater than or equal to 0 (-1)"),
-        ({"trial": {"lost": "3"}}, "trial 0: lost: should be a valid number ('3')"),
+        ({"trial": {"lost": "3"}}, "trial 0: lost: should be a number ('3')"),
         ({"trial": {"lost": 0, "loss_ratio": 2}}, "trial 0: loss_ratio: should be less than or equal to 1 (2)"),
         ({"trial": {"lost": 2, "sent": 1}}, "trial 0: 2 lost of 1 sent"),
         ({"trial": {"lost": 0, "load": 5e5}}, "trial 0: load is 500000, not 1e+07; measure the requested load"),

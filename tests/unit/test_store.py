@@ -105,11 +105,11 @@ def test_what_is_not_a_plain_file_is_written_to_and_not_replaced(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", r"is not JSON \(Expecting property name .* in line 1\); name a complete result.json of nodrop"),
+        ("{", r"is not JSON \(.* in line 1\); name a complete result.json of nodrop"),
         ("[" * 100_000, "is not JSON"),
         ("[]", r"not a result of nodrop or NFVbench \(no schema_version, no benchmarks\)"),
         ('{"schema_version": "9"}', r"unsupported schema_version \(9, not .\); use the release that wrote it"),
-        ('{"schema_version": "1"}', r"not a nodrop result \(run_id: Field required"),
+        ('{"schema_version": "1"}', r"not a nodrop result \(run_id: missing"),
     ],
 )
 def test_what_is_no_result_is_refused_in_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_what_is_no_result_is_refused_in_a_sentence(text: str, sentence: str, tm
 @pytest.mark.parametrize(
     ("change", "differs"),
     [
-        ({"wall_s": None}, "wall_s: Input should be a valid number"),
-        ({"mood": 1}, "mood: Extra inputs are not permitted"),
+        ({"wall_s": None}, "wall_s: should be a number (None)"),
+        ({"mood": 1}, "mood: unknown key (1)"),
     ],
 )
 def test_a_result_of_another_shape_is_refused_in_a_sentence_that_names_who_wrote_it(

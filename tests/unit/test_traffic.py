@@ -200,9 +200,9 @@ def test_two_tunnels_at_once_are_refused() -> None:
     ("key", "text", "says"),
     [
         ("imix", "64", "write size:weight"),
-        ("imix", "64:x", "valid integer"),
+        ("imix", "64:x", "should be an integer"),
         ("genome", "aaz", "write letters"),
-        ("mpls", "16,x", "valid integer"),
+        ("mpls", "16,x", "should be an integer"),
         ("vlan", "4096", "less than or equal to 4095"),
         ("forward", "100%", "less than 1"),
     ],

@@ -203,6 +203,7 @@ def _parse(content: object, path: Path) -> "RunResult":
     from pydantic import ValidationError
 
     from nodrop.model.result import RunResult
+    from nodrop.model.validation_message import format_location, state_problem
 
     if not isinstance(content, dict) or "schema_version" not in content:
         raise ConfigError(
@@ -217,7 +218,7 @@ def _parse(content: object, path: Path) -> "RunResult":
         return RunResult.model_validate(content)
     except ValidationError as error:
         detail = error.errors()[0]
-        differs = f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}"
+        differs = f"{format_location(detail)}: {state_problem(detail)}"
         if "run_id" not in content:
             raise ConfigError(f"{path}: not a nodrop result ({differs}); name a result.json") from None
         raise ConfigError(

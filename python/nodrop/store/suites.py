@@ -102,6 +102,9 @@ def _read(path: Path) -> Suite:
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the suite ({error.strerror}); name a readable suite.json") from None
     except ValidationError as error:
+        # Local: it loads the YAML reader, which a command that lists runs does not need.
+        from nodrop.model.validation_message import format_location, state_problem
+
         detail = error.errors()[0]
-        where = ".".join(str(part) for part in detail["loc"]) or "the file"
-        raise ConfigError(f"{path}: not a suite of nodrop ({where}: {detail['msg']}); name one of its runs") from None
+        problem = f"{format_location(detail) or 'the file'}: {state_problem(detail)}"
+        raise ConfigError(f"{path}: not a suite of nodrop ({problem}); name one of its runs") from None

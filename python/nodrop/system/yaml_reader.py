@@ -78,10 +78,11 @@ class _SizeCheck:
         """Count an event. Raises: MarkedYAMLError at the first level or node beyond the limits."""
         self._level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         self._node_count += isinstance(event, yaml.NodeEvent)
+        mark: Any = event.start_mark  # libyaml's marks are of another class, with the same attributes
         if self._level > DEPTH_MAX:
-            raise yaml.MarkedYAMLError(problem=TOO_DEEP, problem_mark=event.start_mark)
+            raise yaml.MarkedYAMLError(problem=TOO_DEEP, problem_mark=mark)
         if self._node_count > NODES_PER_VALUE * self._limits.values:
-            raise yaml.MarkedYAMLError(problem=f"more than {self._limits.values} values", problem_mark=event.start_mark)
+            raise yaml.MarkedYAMLError(problem=f"more than {self._limits.values} values", problem_mark=mark)
 
 
 class _Loader(yaml.SafeLoader):
@@ -162,8 +163,8 @@ def parse_document(text: str, name: str, limits: ReadLimits = DEFAULT_LIMITS) ->
 def _ends_too_deep(text: str) -> bool:
     """Return whether a text ends with more brackets opened in a row than there may be levels.
 
-    A scanner reads up to 1,024 characters ahead of the event that it returns, and that of libyaml 0.2.6 gives up at 1,000
-    levels, so these are not seen as events.
+    A scanner reads up to 1,024 characters ahead of the event that it returns. The one of libyaml 0.2.6 gives up at
+    1,000 levels within them, before it returns events to count.
     """
     return re.search(rf"(?:[\[{{]\s*){{{DEPTH_MAX + 1}}}$", text[-READ_AHEAD_CHARS:]) is not None
 

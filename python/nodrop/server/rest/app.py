@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from nodrop import __version__
 from nodrop.errors import NodropError
 from nodrop.export.openmetrics import CONTENT_TYPE, format_openmetrics
+from nodrop.model.validation_message import format_location, state_problem
 from nodrop.server.rest import openapi
 from nodrop.server.rest.auth_middleware import AuthMiddleware
 from nodrop.server.rest.journal import Journal
@@ -153,7 +154,7 @@ def _add_errors(app: FastAPI, routes: Sequence[BaseRoute], pages: PageProvider |
 
     @app.exception_handler(RequestValidationError)
     async def on_invalid(request: Request, error: RequestValidationError) -> Response:
-        errors = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()]
+        errors = [f"{format_location(one)}: {state_problem(one)}" for one in error.errors()]
         return await on_problem(request, Problem(422, "; ".join(errors), errors))
 
     @app.exception_handler(NodropError)
