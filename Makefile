@@ -1,6 +1,6 @@
 # All targets work on a fresh clone with Python 3.11+, a Rust toolchain and a Linux kernel, with or without root.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check bench clean
+.PHONY: help run build test check bench update clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,10 @@ check: ## Format, lint, types, imports and schemas
 
 bench: ## Benchmark the engine beside its peers (root), or searches: make bench ARGS="search --seeds 20"
 	@scripts/bench $(or $(ARGS),engine)
+
+update: ## Raise every locked dependency, list the changes, and test
+	@scripts/update
+	@$(MAKE) --no-print-directory test ARGS=--all
 
 clean: ## Remove what was built; results stay
 	rm -rf .venv target dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

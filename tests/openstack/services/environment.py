@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 CONSTRAINTS = Path(__file__).with_name("constraints.txt")
+ROOT = Path(__file__).parents[3]
 PACKAGES = (
     *("keystone", "glance", "openstack-placement", "nova", "neutron"),
     *("openstacksdk", "waitress", "fixtures", "pymysql", "libvirt-python"),
@@ -22,8 +23,6 @@ def install(venv: Path) -> None:
         if stamp.exists() and stamp.read_text() == constraints:
             return
         subprocess.run([sys.executable, "-m", "venv", "--clear", venv], check=True)
-        pip = [f"{venv}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "-c", CONSTRAINTS]
-        subprocess.run([*pip, "uv"], check=True)
-        uv = [f"{venv}/bin/uv", "pip", "install", "--quiet", "--python", f"{venv}/bin/python", "-c", CONSTRAINTS]
-        subprocess.run([*uv, *PACKAGES], check=True)
+        uv = [ROOT / "scripts" / "uv", "pip", "install", "--quiet", "--python", f"{venv}/bin/python"]
+        subprocess.run([*uv, "--constraints", CONSTRAINTS, "--build-constraints", CONSTRAINTS, *PACKAGES], check=True)
         stamp.write_text(constraints)
