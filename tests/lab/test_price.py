@@ -52,11 +52,12 @@ def test_two_rules_are_priced_and_nothing_is_left(
     assert main([*command, "--results-dir", str(tmp_path), "--format", "json"]) == 0
     table = json.loads(capsys.readouterr().out)
     assert {price["rule"]["key"] for price in table["prices"]} == {"small-pages", "cpu-noise"}
-    assert all(price["run_count"] == 1 for price in table["prices"])
     stored = suites.load("latest", tmp_path)
     assert stored is not None
     assert [run.variant for run in stored.suite.runs] == ["kept", "small-pages", "cpu-noise"]
     kept, small, noisy = (load(run.run_id, tmp_path) for run in stored.suite.runs)
+    # A cost requires a bound with all rules kept, which a disturbed machine may not give within the budget.
+    assert {price["run_count"] for price in table["prices"]} == {int(kept.goals[0].lower is not None)}
     assert small.facts is not None
     assert small.facts.stage.sut_processes[0].large_page_bytes == 0
     assert [each.kind for each in noisy.plan.lab.antagonists] == ["cpu"]

@@ -70,8 +70,12 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "--help"]) == 0
-    assert f"Usage: nodrop {command}" in capsys.readouterr().out
+    pages = []
+    for flag in ("-h", "--help"):
+        assert main([command, flag]) == 0
+        pages.append(capsys.readouterr().out)
+    assert pages[0] == pages[1]
+    assert f"nodrop {command}" in pages[0]
 
 
 def test_help_of_run_teaches_terms_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,18 +98,15 @@ def test_help_of_run_fits_two_screens_and_names_the_option_for_the_rest(capsys: 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["rnu"], "'rnu'; did you mean run?"),
+        (["rnu"], "did you mean run?"),
         (["run", "--sut", "bride"], "did you mean bridge?"),
-        (["fly"], "'fly'"),
-        (["run", "--sut", "hub"], "'--sut': 'hub'"),
+        (["fly"], "fly"),
+        (["run", "--sut", "hub"], "hub"),
         (["run", "--goal", "half"], "--goal: 'half' is not KEY=VALUE; use e.g. --goal PDR=0.5%"),
         (["run", "--goal", "PDR=half"], "command line: goals.PDR: 'half' is not a ratio; write for example 0.5%"),
         (["run", "--set", "search.widht=1"], "search.widht: unknown key (1); did you mean search.width?"),
         (["run", "--min-load", "2M", "--max-load", "1M"], "search.max_load: 1.000 Mpps is not above"),
-        (
-            ["run", "--search", "guess"],
-            "'--search': 'guess'",
-        ),
+        (["run", "--search", "guess"], "guess"),
         (["run", "--budget", "soon"], "command line: search.budget: 'soon' is not a duration; write for example 30s"),
         (["run", "--exceed-ratio", "100%"], "command line: search.exceed_ratio: should be less than 1 (1.0)"),
         (["run", "--search", "binary", "--exceed-ratio", "50%"], "50 % has no effect, the search binary"),

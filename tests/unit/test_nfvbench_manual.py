@@ -22,7 +22,7 @@ from nodrop.system import runtime_dirs
 RUNS = [line for line in LINES if not line.command]
 EXPECTED_OUTPUT = {
     "version": "nodrop 0",
-    "help": "Usage: nodrop run",
+    "help": "nodrop run",
     "config": "flow_count",
     "show": "complete",
     "status": "status: idle",
