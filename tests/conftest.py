@@ -92,13 +92,15 @@ def skip_or_fail(reason: str) -> NoReturn:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by location."""
+    """Mark tests by location; let those of measured figures run once more."""
     for item in items:
         marks = _marks_of_file(item.path)
         for mark in marks - {"accompanied"}:
             item.add_marker(mark)
         if item.get_closest_marker("lab") and "accompanied" not in marks:
             item.add_marker("quiet")
+        if item.get_closest_marker("truth"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @functools.cache

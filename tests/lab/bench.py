@@ -15,6 +15,9 @@ from nodrop.model.trial import StopRule, Trial, TrialResult
 from nodrop.run.local_planning import make_local_resolvers
 from nodrop.stage.netns import NetnsStage
 
+FULL_RATE = ("--set", "engine.catch_up=60s")
+"""Flags of `nodrop run`: the engine sends what is intended, however long other work on the machine stops it."""
+
 INSIDE = """
 import os, sys
 from nodrop.stage.namespace import join_namespaces
@@ -75,8 +78,9 @@ def bench(**keys: object) -> Iterator[Bench]:
 @contextlib.contextmanager
 def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
     """Bring up a lab and run these commands in the SUT's namespace; the measurer is not started."""
-    # Many tests count on the rings of packet sockets; those of other back ends name theirs.
-    config = build_config((), {"engine.backend": "af_packet"} | keys)
+    # Many tests count on the rings of packet sockets; those of other back ends name theirs. An engine that catches up
+    # for as long as it takes sends what is intended.
+    config = build_config((), {"engine.backend": "af_packet", "engine.catch_up": "60s"} | keys)
     excludes_disturbed = config.search.disturbed_time == "exclude"  # not by default: trials last as long as requested
     plan = planning.build_plan(config, make_local_resolvers(config.results_dir))
     with NetnsStage(plan.lab, "bench") as stage:

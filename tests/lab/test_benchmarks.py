@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
+pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_root")]
 
 
 def run(*arguments: str | Path) -> str:

@@ -11,6 +11,8 @@ from nodrop import store
 from nodrop.model.calibration import Calibration
 from nodrop.model.result import RunResult
 
+pytestmark = pytest.mark.truth
+
 SHORT = ("--budget", "4s", "--set", "latency.trial_duration=0.2s", "-q")
 
 

@@ -17,6 +17,7 @@ CATCH_UP_S = 0.05
 
 
 @pytest.mark.lab
+@pytest.mark.truth
 @pytest.mark.usefixtures("require_privilege")
 @pytest.mark.parametrize("sut", ["vnf-l2", "vnf-l3"])
 def test_a_vnf_held_to_a_rate_forwards_that_and_what_its_queues_hold(sut: str) -> None:

@@ -151,6 +151,7 @@ def test_facts_say_what_every_chain_is() -> None:
         assert facts.up_s is not None and facts.up_s > 0
 
 
+@pytest.mark.truth
 def test_64_chains_come_up_carry_frames_and_go_within_seconds() -> None:
     began = time.monotonic()
     with bench(chains=64, frame_bytes=128, flow_count=1280) as lab:
@@ -165,6 +166,7 @@ def test_64_chains_come_up_carry_frames_and_go_within_seconds() -> None:
     assert time.monotonic() - began < 60, "it takes about 10 s on an idle machine"
 
 
+@pytest.mark.truth
 def test_vnfs_of_idle_chains_leave_the_cpu_alone() -> None:
     """20 VNFs that polled all the time would take 20 CPUs."""
     with bench(chains=20, networks="shared", flow_count=400) as lab:

@@ -9,7 +9,7 @@ from tests.lab.bench import Bench, bench
 
 from nodrop.model.trial import TrialResult
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
+pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_root")]
 
 LOAD_PPS = 20_000
 SECONDS = 2.0

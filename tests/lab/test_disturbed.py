@@ -12,7 +12,7 @@ from nodrop.cli import main
 from nodrop.formatting.messages import format_message
 from nodrop.store import load
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege")]
 
 
 @pytest.fixture
@@ -20,8 +20,9 @@ def busy_core() -> Iterator[int]:
     """Keep a core busy with other work of the tester's priority; yield its number."""
     core = max(os.sched_getaffinity(0))
     enter = f"import os; from nodrop.stage.sut_process import raise_priority; os.sched_setaffinity(0, {{{core}}})"
-    loop = f"{enter}; raise_priority()\nwhile True: pass"
-    with subprocess.Popen([sys.executable, "-c", loop]) as process:
+    loop = f"{enter}; raise_priority(); print(flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", loop], stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline()
         yield core
         process.kill()
 

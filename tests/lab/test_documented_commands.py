@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
+pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege", "require_root")]
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent

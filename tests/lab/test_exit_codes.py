@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.lab.bench import FULL_RATE
 
 from nodrop.errors import NodropError
 
@@ -51,7 +52,7 @@ def assert_one_message(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def test_0_a_rate_was_measured() -> None:
-    done = run_nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.3")
+    done = run_nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.3", *FULL_RATE)
     assert done.returncode == 0, done.stderr
     assert len(stored()) == 1
 
@@ -107,13 +108,13 @@ def test_7_records_still_wait(tmp_path: Path) -> None:
         away.bind(("127.0.0.1", 0))
         fluentd = f"fluentd: [{{result_tag: r, ip: 127.0.0.1, port: {away.getsockname()[1]}}}]"
         ship = f"ship: {{{fluentd}, buffer_dir: {tmp_path}/waiting, wait: 0s}}"
-        done = run_nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.2", "--config", ship)
+        done = run_nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.2", *FULL_RATE, "--config", ship)
         assert done.returncode == 0, done.stderr
         assert run_nodrop("ship", "--buffer-dir", f"{tmp_path}/waiting").returncode == 7
 
 
 def test_8_an_expectation_is_missed() -> None:
-    flags = ("--sut", "wire", "--rate", "1kpps", "--duration", "0.3")
+    flags = ("--sut", "wire", "--rate", "1kpps", "--duration", "0.3", *FULL_RATE)
     done = run_nodrop("run", *flags, "--expect", "loss<=50%", "--expect", "p99<1ns")
     assert done.returncode == 8, done.stderr
     assert "1 expectation not met: p99<1ns: missed, p99 is " in done.stderr

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.lab.bench import FULL_RATE
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
 
@@ -18,7 +19,7 @@ ip link add right type veth peer name far
 for name in left near right far; do ip link set $name up; done
 """
 """Ports `left` and `right`, connected to the SUT's `near` and `far`."""
-FLAGS = ("--rate", "4kpps", "--duration", "0.3s", "--results-dir", "results", "--json", "-")
+FLAGS = ("--rate", "4kpps", "--duration", "0.3s", *FULL_RATE, "--results-dir", "results", "--json", "-")
 
 
 class Namespace:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege")]
 
 SEARCH = (
     *("--max-load", "4kpps", "--set", "search.disturbed_time=count"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.lab.bench import FULL_RATE
 from tests.nfvbench_defaults import DEFAULTS
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
@@ -14,7 +15,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
 def test_nfvbench_s_whole_default_file_measures_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "nfvbench.cfg").write_text(yaml.safe_dump(DEFAULTS, sort_keys=False))
-    flags = ["-c", "nfvbench.cfg", "--rate", "2kpps", "--duration", "0.5", "-scc", "2"]
+    flags = ["-c", "nfvbench.cfg", "--rate", "2kpps", "--duration", "0.5", "-scc", "2", *FULL_RATE]
     done = subprocess.run(
         [sys.executable, "-m", "nodrop", "run", *flags], cwd=tmp_path, capture_output=True, timeout=120, check=False
     )

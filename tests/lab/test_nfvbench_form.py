@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 from scripts.schemas import SCHEMAS
-from tests.lab.bench import bench
+from tests.lab.bench import FULL_RATE, bench
 
 from nodrop import store
 from nodrop.cli import main
@@ -59,7 +59,7 @@ def test_a_fixed_rate_over_two_chains_has_every_hop_of_every_chain(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "nfvbench.json"
-    flags = ["--rate", "4kpps", "--duration", "1", "-q", "--alongside", "--results-dir", str(tmp_path)]
+    flags = ["--rate", "4kpps", "--duration", "1", *FULL_RATE, "-q", "--alongside", "--results-dir", str(tmp_path)]
     flags += ["--format", "nfvbench"]
     assert main(["run", *flags, "--chains", "2", "--set", "networks=ports", "--nfvbench-json", str(file)]) == 0
     measured = service_chain_result(read_validated(file))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lab.bench import FULL_RATE
 from tests.nfvbench_manual import CONFIGURATION, LINES, Line
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
-SHORTER = ("--duration", "0.5", "--interval", "0.25")
+SHORTER = ("--duration", "0.5", "--interval", "0.25", *FULL_RATE)
 RUN = {
     line.text: line
     for line in LINES

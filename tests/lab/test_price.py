@@ -14,7 +14,7 @@ import pytest
 from nodrop.cli import main
 from nodrop.store import load, suites
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege")]
 GONE_WITHIN_S = 5.0
 SHORT = (
     *("--set", "search.initial_trial_duration=0.1s", "--set", "search.final_trial_duration=0.2s"),

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.lab.bench import FULL_RATE
 
 from nodrop import store
 from nodrop.cli import main
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 def test_a_fixed_rate_is_sent_for_its_time_and_every_chain_has_counts_and_latency(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rate = ["--rate", "6kpps", "--set", "duration=1.5s", "--set", "interval=0.5s"]
+    rate = ["--rate", "6kpps", "--set", "duration=1.5s", "--set", "interval=0.5s", *FULL_RATE]
     chains = ["--chains", "2", "--set", "networks=ports", "--set", "traffic.streams=10"]
     assert main(["run", *rate, *chains, "--results-dir", str(tmp_path), "--alongside"]) == 0
     result = store.load("latest", tmp_path)
@@ -41,6 +42,7 @@ def test_a_fixed_rate_is_sent_for_its_time_and_every_chain_has_counts_and_latenc
     assert sum(int(line.split()[3].replace(",", "")) for line in lines) == trial.offered_count
 
 
+@pytest.mark.truth
 def test_small_and_jumbo_frames_are_searched_one_after_the_other(tmp_path: Path) -> None:
     sizes = ["--set", "frame_sizes=[64, 9000]", "--set", "rate=ndr"]
     short = ["--max-load", "4kpps", "--set", "search.final_trial_duration=0.3s", "--budget", "8s", "--no-latency"]

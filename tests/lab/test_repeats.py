@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.lab.bench import FULL_RATE
 
 from nodrop.cli import main
 from nodrop.model.result import Status
 from nodrop.store import suites
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege")]
 
 
 def test_two_forwarders_in_turn_leave_a_suite_a_verdict_and_a_trend(
@@ -17,7 +18,7 @@ def test_two_forwarders_in_turn_leave_a_suite_a_verdict_and_a_trend(
 ) -> None:
     other = tmp_path / "bridge.yaml"
     other.write_text("sut: bridge\n", encoding="utf-8")
-    setup = ["--sut", "vnf-l2", "--rate", "2kpps", "--set", "duration=0.5s", "--set", "label=turns"]
+    setup = ["--sut", "vnf-l2", "--rate", "2kpps", "--set", "duration=0.5s", *FULL_RATE, "--set", "label=turns"]
     results = ["--results-dir", str(tmp_path)]
     assert main(["run", *setup, *results, "--repeat", "2", "--interleave", str(other), "--alongside"]) == 0
     captured = capsys.readouterr()

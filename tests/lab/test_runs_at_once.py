@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.lab.bench import FULL_RATE
 
 from nodrop import store
 from nodrop.model.result import RunResult
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.truth]
 
-NODROP = (sys.executable, "-m", "nodrop", "run", "--sut", "bridge", "--rate", "10kpps", "--duration", "3")
+NODROP = (sys.executable, "-m", "nodrop", "run", "--sut", "bridge", "--rate", "10kpps", "--duration", "3", *FULL_RATE)
 
 
 @pytest.fixture

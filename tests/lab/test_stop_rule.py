@@ -9,7 +9,7 @@ from tests.lab.bench import bench
 
 from nodrop.model.trial import StopRule, ValidityStatus
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege")]
 
 LOAD_PPS = 20_000
 DROP_EVERY_TEN_THOUSANDTH = """

@@ -16,7 +16,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Outcome
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege")]
 
 RequireTool = Callable[[str], Path]
 

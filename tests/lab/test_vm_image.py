@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import skip_or_fail
+from tests.lab.bench import FULL_RATE
 from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, run_loopback_vm
 
 from nodrop.errors import ImageError
@@ -81,7 +82,7 @@ def measure(scratch: Path, inside: list[str], *keys: str) -> dict[str, object]:
     """Measure a fixed rate of 2 kpps through the VM; return the result."""
     flags = [word for key in ("ports=[left, right]", *keys) for word in ("--set", key)]
     command = [*inside, sys.executable, "-m", "nodrop", "run", "--sut", "ext", *flags, "--rate", "2kpps"]
-    command += ["--duration", "2s", "--results-dir", "results", "--json", "-"]
+    command += ["--duration", "2s", *FULL_RATE, "--results-dir", "results", "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=scratch)
     assert done.returncode == 0, done.stderr
     result: dict[str, object] = json.loads(done.stdout)

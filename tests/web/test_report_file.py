@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.lab.bench import FULL_RATE
 from tests.web.conftest import NARROW, WIDE, Open, barriers, shoot, sideways
 
 
@@ -34,7 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     place = tmp_path_factory.mktemp("reports")
     model, real = place / "model", place / "real"
     run_nodrop("simulate", "--sut", "smooth-knee", "--results-dir", model)
-    run_nodrop("run", "-q", "--rate", "2kpps", "--duration", "1s", "--chains", 2, "--results-dir", real)
+    run_nodrop("run", "-q", "--rate", "2kpps", "--duration", "1s", *FULL_RATE, "--chains", 2, "--results-dir", real)
     (searched,) = model.glob("*/result.json")
     (sent,) = real.glob("*/result.json")
     reports = Files(place / "searched.html", place / "both.html", searched)
