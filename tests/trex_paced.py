@@ -1,9 +1,10 @@
-"""A TRex server that only counts: streams at their rates by the clock, through a SUT of a stated capacity and delay.
+"""A TRex server that only counts: streams at their rates, through a SUT of a stated capacity and delay.
+
+Its time is virtual and passes while the client sleeps.
 
 It injects faults into trials on demand. `tests/trex` has the server that sends real frames.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,19 @@ from hdrh.histogram import HdrHistogram
 from tests.trex_responder import Error
 
 Json = dict[str, Any]
+
+
+class VirtualClock:
+    """Time that passes only while a caller sleeps."""
+
+    def __init__(self) -> None:
+        self._now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self._now_s
+
+    def sleep(self, seconds: float, /) -> None:
+        self._now_s += seconds
 
 
 @dataclass
@@ -46,6 +60,7 @@ class PacedServer:
     duplicates: int = 0
     histograms: bool = True
     latency_us: int = 25
+    clock: VirtualClock = field(default_factory=VirtualClock)
     began_at: dict[int, float] = field(default_factory=dict)
     ended_at: dict[int, float] = field(default_factory=dict)
     duration_s: float = 0.0
@@ -95,7 +110,7 @@ class PacedServer:
         port = params["port_id"]
         if not self.streams[port]:
             raise Error(-32000, "no streams attached to port")
-        self.began_at[port] = time.monotonic()
+        self.began_at[port] = self.clock.monotonic()
         self.duration_s = params["duration"]
         self.multiplier[port] = params["mul"]["value"]
         return {"multiplier": 1.0, "ts": 0.0}
@@ -103,14 +118,14 @@ class PacedServer:
     def _stop(self, params: Json) -> Json:
         port = params["port_id"]
         if port in self.began_at:
-            self.ended_at.setdefault(port, time.monotonic())
+            self.ended_at.setdefault(port, self.clock.monotonic())
         return {}
 
     def _sent_for_s(self, port: int, back_s: float = 0.0) -> float:
         """Return how much of the schedule was sent, as of `back_s` ago."""
         if port not in self.began_at:
             return 0.0
-        now = min(time.monotonic() - back_s, self.ended_at.get(port, float("inf")))
+        now = min(self.clock.monotonic() - back_s, self.ended_at.get(port, float("inf")))
         passed_s = now - self.began_at[port]
         if self.stops_after_s is not None:
             passed_s = min(passed_s, self.stops_after_s)
@@ -119,7 +134,7 @@ class PacedServer:
     def _is_sending(self, port: int) -> bool:
         if port not in self.began_at or port in self.ended_at:
             return False
-        passed_s = time.monotonic() - self.began_at[port]
+        passed_s = self.clock.monotonic() - self.began_at[port]
         stopped = self.stops_after_s is not None and passed_s > self.stops_after_s
         return not stopped and passed_s < self.duration_s * self.stretch
 

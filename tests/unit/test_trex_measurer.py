@@ -32,7 +32,7 @@ def measurer(
 ) -> Iterator[tuple[TrexMeasurer, Responder]]:
     with Responder(server.methods) as responder:
         requested = TrexPlan(**{"rpc_port": responder.port, "latency_chains": (0,), "timeout_s": 2.0} | plan)
-        with TrexMeasurer(requested, TRAFFIC, check_alive=check_alive) as measuring:
+        with TrexMeasurer(requested, TRAFFIC, check_alive=check_alive, clock=server.clock) as measuring:
             yield measuring, responder
 
 

@@ -4,12 +4,12 @@ The counters run since the server started, or since a stream was added, and cann
 the difference to one taken before the trial.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import sub
 from typing import Any, TypeVar
 
+from nodrop.generator.trex.clock import Clock
 from nodrop.generator.trex.rpc import RpcCall
 from nodrop.generator.trex.session import PortHandle, TrexSession
 from nodrop.generator.trex.stream_set import FlowStatsIds, StreamSet
@@ -109,9 +109,10 @@ class CounterReader:
     """Reads the counters of a stream set."""
 
     def __init__(
-        self, session: TrexSession, ports: Sequence[PortHandle], traffic: Traffic, stream_set: StreamSet
+        self, session: TrexSession, ports: Sequence[PortHandle], traffic: Traffic, stream_set: StreamSet, clock: Clock
     ) -> None:
         self._session = session
+        self._clock = clock
         self._ports = ports
         self._streams = traffic.streams
         self._shares = traffic.load_ratios
@@ -132,9 +133,9 @@ class CounterReader:
 
     def read(self, since: Snapshot | None = None) -> Snapshot:
         """Return the current counters, or their growth since an earlier snapshot. Raises GeneratorError."""
-        requested_s = time.monotonic()
+        requested_s = self._clock.monotonic()
         replies = self._session.batch(self.calls)
-        now = self._snapshot(replies, requested_s, time.monotonic())
+        now = self._snapshot(replies, requested_s, self._clock.monotonic())
         if since is None:
             return now
         added = now.since(since)

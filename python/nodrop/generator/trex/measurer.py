@@ -14,6 +14,7 @@ from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow, TrialInterrupted, lost_trial_fields
 from nodrop.generator.stations import address_to_next_hops
 from nodrop.generator.trex import relay, trial_result
+from nodrop.generator.trex.clock import Clock
 from nodrop.generator.trex.counters import CounterReader
 from nodrop.generator.trex.frames import FrameTemplate, build_templates
 from nodrop.generator.trex.latency import latency_directions
@@ -71,16 +72,18 @@ class TrexMeasurer:
         *,
         check_alive: Callable[[], None],
         interfaces: tuple[str, ...] = (),
+        clock: Clock = time,
     ) -> None:
         """Prepare to use the server's ports `plan.ports`, ordered by the streams' port index, with the stations and
         next hops of `neighbors`. `check_alive` is called while waiting and raises when the path under test is down;
-        `interfaces` are the ports' names in messages."""
+        `interfaces` are the ports' names in messages; trials last by `clock`."""
         self._plan = plan
         self._traffic = traffic
         self._neighbors = neighbors or NeighborPlan()
         self._check_alive = check_alive
         self._names = interfaces or tuple(f"TRex port {number}" for number in plan.ports)
         self._connection: _Connection | None = None
+        self._clock = clock
         self._vanished = False
         self._in_flight_s = IN_FLIGHT_S
 
@@ -178,11 +181,12 @@ class TrexMeasurer:
         ]
         setup = TrialSetup(
             session=session,
-            counters=CounterReader(session, connection.handles, connection.traffic, stream_set),
+            counters=CounterReader(session, connection.handles, connection.traffic, stream_set, self._clock),
             grouping=Grouping(connection.traffic),
             tx_ports=tuple(stream.tx_port for stream in connection.traffic.streams),
             user=self._plan.user,
             check_alive=self._check_alive,
+            clock=self._clock,
         )
         record = TrialRun(setup, port_loads, trial, self._in_flight_s, on_window).run(in_order=phase == FIXED)
         loads_pps = _loads_pps(connection.traffic, stream_set, port_loads)

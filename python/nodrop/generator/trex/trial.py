@@ -1,6 +1,5 @@
 """One trial on a TRex server: start, watch, stop, wait for frames in flight."""
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow
+from nodrop.generator.trex.clock import Clock
 from nodrop.generator.trex.counters import CounterReader, Snapshot
 from nodrop.generator.trex.rate_check import PortSchedule
 from nodrop.generator.trex.rpc import TrexPortsInUse
@@ -51,6 +51,7 @@ class TrialSetup(NamedTuple):
     """The sending port of each stream of the traffic."""
     user: str
     check_alive: Callable[[], None]
+    clock: Clock
 
 
 @dataclass
@@ -87,13 +88,14 @@ class TrialRun:
     ) -> None:
         """Prepare a trial with these loads; for the stop rule, frames are in flight for at most `allowance_s`."""
         self._setup = setup
+        self._clock = setup.clock
         self._port_loads = port_loads
         self._trial = trial
         self._losses = CertainLoss(allowance_s)
         self._on_window = on_window
         self._before = setup.counters.read()
         schedules = tuple(PortSchedule(each.load_pps, trial.duration_s, each.parts) for each in port_loads)
-        self.record = TrialRecord(self._before.since(self._before), time.monotonic(), schedules)
+        self.record = TrialRecord(self._before.since(self._before), self._clock.monotonic(), schedules)
         self._cost_s = 0.0
         self._stopped = False
 
@@ -121,7 +123,7 @@ class TrialRun:
 
     def _start(self) -> None:
         """Start all ports in one message, so that they begin in quick succession."""
-        self.record.start_s = time.monotonic()
+        self.record.start_s = self._clock.monotonic()
         for schedule in self.record.schedules:
             schedule.start_requested_s = self.record.start_s
         senders = [each for each in self._port_loads if each.load_pps > 0]
@@ -146,7 +148,7 @@ class TrialRun:
         while True:
             self._wait()
             self._setup.check_alive()
-            if self._is_overdue(time.monotonic()):
+            if self._is_overdue(self._clock.monotonic()):
                 record.overdue = True
                 return
             sample = self._sample()
@@ -166,13 +168,13 @@ class TrialRun:
     def _wait(self) -> None:
         """Wait for the next sample: soon, but without occupying the server."""
         pause_s = min(max(SAMPLE_S, self._cost_s / SAMPLE_TIME_RATIO), SAMPLE_MAX_S)
-        now_s = time.monotonic()
+        now_s = self._clock.monotonic()
         left = [
             schedule.end_s - now_s
             for schedule in self.record.schedules
             if schedule.end_s is not None and not schedule.done
         ]
-        time.sleep(min([pause_s, *(max(left_s, SAMPLE_MIN_S) for left_s in left)]))
+        self._clock.sleep(min([pause_s, *(max(left_s, SAMPLE_MIN_S) for left_s in left)]))
 
     def _is_over(self, sample: CountSample) -> bool:
         record = self.record
@@ -191,14 +193,14 @@ class TrialRun:
 
     def _stop(self) -> None:
         self._stopped = True
-        requested_s = time.monotonic()
+        requested_s = self._clock.monotonic()
         session = self._setup.session
         session.batch([each.port.request("stop_traffic", profile_id=ALL_PROFILES) for each in self._port_loads])
-        self.record.sent_for_s = (requested_s + time.monotonic()) / 2 - self.record.start_s
+        self.record.sent_for_s = (requested_s + self._clock.monotonic()) / 2 - self.record.start_s
 
     def _await_arrivals(self) -> None:
         """Wait until all frames arrived, none arrived for a while, or for too long."""
-        began_s = changed_s = time.monotonic()
+        began_s = changed_s = self._clock.monotonic()
         last: CountSample | None = None
         while True:
             sample = self._sample()
@@ -208,7 +210,7 @@ class TrialRun:
             quiet_s, drain_s = sample.replied_s - changed_s, sample.replied_s - began_s
             if (arrived and not self.record.counts.sending) or quiet_s > QUIET_S or drain_s > DRAIN_MAX_S:
                 break
-            time.sleep(max(SAMPLE_MIN_S, self._cost_s))
+            self._clock.sleep(max(SAMPLE_MIN_S, self._cost_s))
         self._close_window(sample)
         # Frames not yet counted when the time was over may have been sent in time.
         self.record.overdue &= not all(self._has_sent_all(number) for number in range(len(self.record.schedules)))
