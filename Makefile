@@ -11,9 +11,8 @@ run: build ## Set up, then measure: make run ARGS="--sut bridge"
 build: ## Set up .venv with nodrop and its native programs
 	@scripts/install
 
-test: ## Set up, then check and test; all tests, also slow ones: make test ARGS=--all
+test: ## Set up, then check and test; with the suites of others' software and of measured figures: make test ARGS=--all
 	@scripts/install --dev
-	@scripts/check
 	@scripts/test $(ARGS)
 
 check: ## Format, lint, types, imports and schemas

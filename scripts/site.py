@@ -17,7 +17,7 @@ SOURCE = TARGET / "source"
 """A copy of the documents, in the layout of the repository, so that their links work unchanged."""
 SITE = TARGET / "site"
 DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "benchmarks/README.md")
-DOCUMENT_TREES = ("docs", "examples", "schema", "tests/openstack/README.md")
+DOCUMENT_TREES = ("docs", "examples", "schema", "tests/openstack/README.md", "tests/suites.toml")
 INDEX = "docs/README.md"
 """The list of all pages, and the order of the navigation."""
 COMMANDS = "docs/reference/commands.md"

@@ -5,6 +5,7 @@ in which no lab test passed. Runs ignore the measurement lock, as tests may run 
 """
 
 import functools
+import json
 import os
 import shutil
 import signal
@@ -15,34 +16,10 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from tests.suites import GATE, load_suites
 
 os.environ["NODROP_ALONGSIDE"] = "1"
 LAB_REQUIRED = os.environ.get("NODROP_REQUIRE_LAB") == "1"
-TESTS = Path(__file__).parent
-SLOW = (
-    *("openstack", "ship", "dashboards", "web", "lab/test_vm_boot.py", "lab/test_vm_image.py", "lab/test_exposure.py"),
-    *("lab/test_price.py", "lab/test_benchmarks.py", "lab/test_repeats.py"),
-    *("lab/test_ledger.py", "lab/test_trex.py", "lab/test_trex_start.py"),
-    *("lab/test_calibrate.py", "lab/test_chains.py", "lab/test_external.py", "lab/test_killed.py"),
-    *("lab/test_neighbors.py", "lab/test_nfvbench_manual.py", "lab/test_truth.py", "lab/test_flows.py"),
-    *("lab/test_cleanup.py", "lab/test_capture_and_replay.py", "lab/test_headers.py", "lab/test_rates_and_sizes.py"),
-    *("lab/test_host_devices.py", "lab/test_no_traffic.py", "lab/test_path_check.py", "lab/test_standing_lab.py"),
-    *("lab/test_documented_commands.py", "lab/test_trex_neighbors.py", "lab/test_tunnels.py"),
-    *("api/test_openapi.py", "api/test_server.py"),
-    *("unit/test_charts.py", "unit/test_picture.py", "unit/test_report_command.py", "flow/test_repeats.py"),
-    *("unit/test_chd_files.py", "unit/test_coverage.py", "unit/test_critical_load.py", "unit/test_own_stops.py"),
-    *("unit/test_placement_by_trying_everything.py", "unit/test_plrsearch.py", "unit/test_redecide.py"),
-    *("unit/test_trex_frames.py", "unit/test_verdict_rates.py", "unit/test_cloud_cleanup.py"),
-    *("unit/test_cloud_staging.py", "unit/test_index.py", "unit/test_trex_measurer.py"),
-)
-"""Tests that boot VMs, build or start software of other projects, drive a browser, repeat measurements, try hundreds of
-random cases, draw many charts, or measure for long."""
-ACCOMPANIED = (
-    *("api", "web", "openstack/test_chains.py", "openstack/test_injected.py", "lab/test_cleanup.py"),
-    *("lab/test_exposure.py", "lab/test_host_devices.py", "lab/test_netns_stage.py", "lab/test_nfvbench_manual.py"),
-    *("lab/test_standing_lab.py", "lab/test_trex_neighbors.py", "lab/test_trex_start.py", "lab/test_vm_boot.py"),
-)
-"""Lab tests that compare no rates, times or losses, so that other tests may run beside them."""
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -91,31 +68,44 @@ def skip_or_fail(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    for suite in load_suites().values():
+        config.addinivalue_line("markers", f"{suite.name}: if it fails, {suite.failure}")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by location; let those of measured figures run once more."""
+    """Mark tests without a suite with `gate`; let those of measured figures run once more if they fail."""
+    suites = set(load_suites())
     for item in items:
-        marks = _marks_of_file(item.path)
-        for mark in marks - {"accompanied"}:
-            item.add_marker(mark)
-        if item.get_closest_marker("lab") and "accompanied" not in marks:
-            item.add_marker("quiet")
-        if item.get_closest_marker("truth"):
+        marks = {mark.name for mark in item.iter_markers()}
+        if not marks & suites:
+            item.add_marker(GATE)
+        if "truth" in marks:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
-@functools.cache
-def _marks_of_file(path: Path) -> frozenset[str]:
-    places = {"lab": ("lab", "openstack"), "slow": SLOW, "accompanied": ACCOMPANIED}
-    return frozenset(
-        mark for mark, within in places.items() if any(path.is_relative_to(TESTS / place) for place in within)
-    )
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Append time and outcome to the file that scripts/test names; with pytest-xdist its controller does."""
+    file = os.environ.get("NODROP_TEST_LOG")
+    if not file or "PYTEST_XDIST_WORKER" in os.environ or (report.when != "call" and report.passed):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "").strip()
+    row = {
+        "test": report.nodeid,
+        "outcome": report.outcome,
+        "wall_s": report.duration,
+        "reason": reason.rpartition("\n")[2],
+    }
+    with Path(file).open("a") as log:
+        log.write(f"{json.dumps(row)}\n")
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail a session that requires the lab but passed no lab test."""
+    """Fail the suite `gate` if the lab is required and no lab test passed."""
     option = session.config.option
     is_worker = hasattr(session.config, "workerinput")  # of pytest-xdist, whose controller sees all reports
-    if not LAB_REQUIRED or exitstatus or option.collectonly or option.markexpr.startswith("not lab") or is_worker:
+    if not LAB_REQUIRED or exitstatus or option.collectonly or option.markexpr != GATE or is_worker:
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     passed = reporter.stats.get("passed", []) if reporter else []

@@ -5,13 +5,13 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastapi.testclient import TestClient
+from tests.waiting import await_true
 
 from nodrop.server.rest.app import make_app
 from nodrop.server.rest.journal import Journal
@@ -73,13 +73,6 @@ def await_trial(results_dir: Path, run_id: str) -> None:
     await_true(lambda: "TrialProgress" in events.read_text(), lambda: "no trial began")
 
 
-def await_true(happened: Callable[[], bool], complaint: Callable[[], str], within_s: float = WITHIN_S) -> None:
-    deadline = time.monotonic() + within_s
-    while not happened():
-        assert time.monotonic() < deadline, complaint()
-        time.sleep(0.02)
-
-
 class Server(NamedTuple):
     """A running `nodrop serve`."""
 
@@ -125,3 +118,5 @@ def run_server(directory: Path, *flags: str, config: str = QUICK) -> Iterator[Se
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        if process.stdout:
+            process.stdout.close()

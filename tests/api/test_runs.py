@@ -6,7 +6,8 @@ import os
 import signal
 from pathlib import Path
 
-from tests.api.serving import await_over, await_state, await_trial, await_true, list_started_runs, serve_app, start
+from tests.api.serving import await_over, await_state, await_trial, list_started_runs, serve_app, start
+from tests.waiting import await_true
 
 
 def test_a_run_is_queued_carried_out_and_over(tmp_path: Path) -> None:

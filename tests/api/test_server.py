@@ -6,14 +6,14 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.serving import Server, await_true, run_server
+from tests.api.serving import Server, run_server
+from tests.waiting import await_true
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -58,12 +58,16 @@ def client(server: Server, *arguments: str, **more: Any) -> subprocess.Completed
 
 def poll(curl: Curl, line: str) -> dict[str, Any]:
     """Poll as the manual does: until the request is no longer pending."""
-    deadline = time.monotonic() + 60
-    while (report := json.loads(curl(line)))["status"] == "PENDING":
+
+    def find_report() -> dict[str, Any] | None:
+        report: dict[str, Any] = json.loads(curl(line))
+        if report["status"] != "PENDING":
+            return report
         assert report["error_message"] == "NFVbench run still pending"
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
-    assert isinstance(report, dict)
+        return None
+
+    report = await_true(find_report, "the request is done")
+    assert report
     return report
 
 
@@ -258,9 +262,9 @@ def await_gone(pids: set[int]) -> None:
     def left() -> set[int]:
         return {pid for pid in pids if Path(f"/proc/{pid}").exists()}
 
-    await_true(lambda: not left(), lambda: f"still there: {left()}", within_s=10)
+    await_true(lambda: not left(), lambda: f"still there: {left()}")
 
 
 def await_event(server: Server, run: str, name: str) -> None:
     events = server.results_dir / "server" / run / "events.jsonl"
-    await_true(lambda: f'"event": "{name}"' in events.read_text(), lambda: f"no {name}", within_s=40)
+    await_true(lambda: f'"event": "{name}"' in events.read_text(), lambda: f"no {name}")

@@ -37,6 +37,8 @@ from nodrop.model.run_state import RunState
 from nodrop.model.trial import Trial
 from nodrop.store.index import open_index
 
+pytestmark = pytest.mark.dashboards
+
 DASHBOARDS = {each.uid: each for each in (openmetrics.build_dashboard(), postgresql.build_dashboard())}
 Panels = list[dict[str, Any]]
 

@@ -25,6 +25,8 @@ from nodrop.cli import main
 from nodrop.export.dashboards import kibana, records
 from nodrop.export.fluentd import records as shipped
 
+pytestmark = pytest.mark.dashboards
+
 OBJECTS = [json.loads(line) for line in kibana.build_ndjson().splitlines()]
 BY_ID = {(each["type"], each["id"]): each for each in OBJECTS}
 Json = dict[str, Any]

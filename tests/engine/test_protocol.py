@@ -250,7 +250,7 @@ def test_the_end_of_its_input_ends_a_running_trial_and_the_engine(engine: Engine
     engine.hear()
     assert engine.process.stdin
     engine.process.stdin.close()
-    assert engine.process.wait(timeout=2) == 0
+    assert engine.process.wait(timeout=60) == 0
 
 
 def test_an_idle_engine_uses_no_cpu(engine: Engine) -> None:

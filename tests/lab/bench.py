@@ -3,15 +3,16 @@
 import contextlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from nodrop import plan as planning
 from nodrop.config.load import build_config
+from nodrop.generator.base import TrialInterrupted
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.plan import Plan
-from nodrop.model.trial import StopRule, Trial, TrialResult
+from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult
 from nodrop.run.local_planning import make_local_resolvers
 from nodrop.stage.netns import NetnsStage
 
@@ -24,6 +25,17 @@ from nodrop.stage.namespace import join_namespaces
 join_namespaces(int(sys.argv[1]))
 os.execvp(sys.argv[2], sys.argv[2:])
 """
+
+
+PROGRESS_S = 0.05
+TRIAL_MAX_S = 60.0
+
+
+class Fault(NamedTuple):
+    """An act upon the lab once the tester has offered this many frames."""
+
+    offered_count: int
+    act: Callable[[], object]
 
 
 class InterfaceCounters(NamedTuple):
@@ -43,6 +55,22 @@ class Bench(NamedTuple):
     def measure(self, load_pps: float, duration_s: float, stop: StopRule | None = None) -> TrialResult:
         trial = Trial(intended_load_pps=load_pps, duration_s=duration_s, stop=stop)
         return self.measurer.measure(trial, 0, "search", lambda *_: None)
+
+    def measure_faults(self, load_pps: float, *faults: Fault, end_count: int) -> TrialResult:
+        """Run a trial with each fault in its turn, which ends once all happened and so many frames are offered."""
+        remaining = list(faults)
+
+        def follow(_elapsed_s: float, offered_count: int, *_: int) -> None:
+            while remaining and offered_count >= remaining[0].offered_count:
+                remaining.pop(0).act()
+            if not remaining and offered_count >= end_count:
+                raise KeyboardInterrupt
+
+        try:
+            self.measurer.measure(Trial(intended_load_pps=load_pps, duration_s=TRIAL_MAX_S), 0, FIXED, follow)
+        except TrialInterrupted as interrupted:
+            return interrupted.result
+        raise AssertionError(f"in {TRIAL_MAX_S} s fewer than {end_count} frames were offered")
 
     def inside(self, namespace: str, *command: str | Path) -> list[str]:
         """Return the command that runs `command` in the lab's `tester` or `sut` namespace."""
@@ -92,6 +120,7 @@ def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
             interfaces=plan.lab.tester_interfaces,
             check_alive=stage.check_alive,
             capture=plan.capture,
+            progress_s=PROGRESS_S,
             sut_pids=tuple(each.pid for each in stage.facts.sut_processes) if excludes_disturbed else None,
         )
         lab = Bench(plan, stage, measurer)

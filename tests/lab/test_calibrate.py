@@ -11,7 +11,7 @@ from nodrop import store
 from nodrop.model.calibration import Calibration
 from nodrop.model.result import RunResult
 
-pytestmark = pytest.mark.truth
+pytestmark = [pytest.mark.truth, pytest.mark.lab]
 
 SHORT = ("--budget", "4s", "--set", "latency.trial_duration=0.2s", "-q")
 

@@ -9,6 +9,8 @@ from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.plan import build_plan
 
+pytestmark = pytest.mark.lab
+
 CAPACITY_PPS = 2_000
 QUEUE_SLOTS = 64
 SECONDS = 1.5

@@ -5,15 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.bench import Bench, bench
-from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, network_namespaces, wait_until_empty
+from tests.lab.bench import Bench, Fault, bench
+from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, await_empty, network_namespaces
 
 from nodrop.model.trial import TrialResult
 from nodrop.observe import open_observers
@@ -44,13 +43,15 @@ print(json.dumps(received))
 """Prints the frames that arrived at each interface of a namespace, per stream."""
 
 
-def measure_observed(lab: Bench, load_pps: float = LOAD_PPS, begin: Callable[[], None] = lambda: None) -> TrialResult:
-    """Run a trial with the counts of every hop; `begin` is called right before it."""
+def measure_observed(lab: Bench, load_pps: float = LOAD_PPS, *faults: Fault) -> TrialResult:
+    """Run a trial with the counts of every hop, and with these faults, which it outlasts."""
     with open_observers(lab.stage.facts, lab.plan) as observers:
         for observer in observers:
             observer.begin_trial()
-        begin()
-        result = lab.measure(load_pps, DURATION_S)
+        if faults:
+            result = lab.measure_faults(load_pps, *faults, end_count=faults[-1].offered_count + 4_000)
+        else:
+            result = lab.measure(load_pps, DURATION_S)
         for observer in reversed(observers):
             result = observer.end_trial(result)
     return result
@@ -151,19 +152,16 @@ def test_facts_say_what_every_chain_is() -> None:
         assert facts.up_s is not None and facts.up_s > 0
 
 
-@pytest.mark.truth
-def test_64_chains_come_up_carry_frames_and_go_within_seconds() -> None:
-    began = time.monotonic()
+def test_64_chains_come_up_carry_frames_and_go() -> None:
     with bench(chains=64, frame_bytes=128, flow_count=1280) as lab:
         result = measure_observed(lab, 6_400)
         facts, plan = lab.stage.facts, lab.plan
         assert_counts_add_up(lab, result)
         namespaces = network_namespaces(facts)
         processes = [process.pid for process in facts.sut_processes]
-    assert not wait_until_empty(namespaces)
+    await_empty(namespaces)
     assert len(processes) == 66 and not any(Path(f"/proc/{pid}").exists() for pid in processes)
     assert plan.lab.chain_count == 64
-    assert time.monotonic() - began < 60, "it takes about 10 s on an idle machine"
 
 
 @pytest.mark.truth
@@ -185,17 +183,12 @@ def test_frames_lost_at_an_edge_switch_are_attributed_to_it() -> None:
     """The switch is stopped for longer than its ring can buffer."""
     with bench(chains=2, networks="shared", flow_count=64) as lab:
         edge = next(process for process in lab.stage.facts.sut_processes if process.name == "edge left")
-        waking = threading.Timer(0.45, os.kill, (edge.pid, signal.SIGCONT))
-
-        def stop() -> None:
-            os.kill(edge.pid, signal.SIGSTOP)
-            waking.start()
-
-        try:
-            result = measure_observed(lab, 40_000, stop)
-        finally:
-            waking.join()
-            os.kill(edge.pid, signal.SIGCONT)
+        result = measure_observed(
+            lab,
+            40_000,
+            Fault(0, lambda: os.kill(edge.pid, signal.SIGSTOP)),
+            Fault(20_000, lambda: os.kill(edge.pid, signal.SIGCONT)),
+        )
         assert result.ledger and result.lost_count > 0
         lost = {hop.place: hop for way in result.ledger.ways for hop in way.hops if hop.lost_count}
         ring = lost["the edge switch's receive ring of sut0"]

@@ -14,7 +14,7 @@ from tests.lab.bench import bench
 from nodrop.generator.engine_process import PROTOCOL_VERSION
 from nodrop.stage.dpdk import has_dpdk
 
-pytestmark = [pytest.mark.lab, pytest.mark.truth]
+pytestmark = [pytest.mark.dpdk, pytest.mark.lab]
 
 SEARCHED = (0, 5)
 """With a result, or without one in the short time."""

@@ -3,15 +3,15 @@
 import os
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.waiting import await_true
 
 from nodrop.cli import main
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
+pytestmark = [pytest.mark.host, pytest.mark.lab, pytest.mark.usefixtures("require_root")]
 NOBODY = 65534
 
 
@@ -35,9 +35,7 @@ def daemon(require_tool: Callable[[str], Path]) -> Iterator[str]:
             stderr=subprocess.DEVNULL,
         ) as running:
             uri = f"qemu:///session?socket={root}/libvirt-sock"
-            deadline = time.monotonic() + 30
-            while not _replies(virsh, uri) and running.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.2)
+            await_true(lambda: _replies(virsh, uri) or running.poll() is not None, "the daemon replies")
             yield uri
             running.terminate()
 

@@ -20,6 +20,8 @@ from nodrop.host import describe, libvirt, nics, vswitches
 from nodrop.host.pci import ADDRESS
 from nodrop.model.chd import Nic
 
+pytestmark = [pytest.mark.lab, pytest.mark.host]
+
 TOOL_S = 60
 ISOLATED = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 BEGIN = """set -e

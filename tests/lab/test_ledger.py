@@ -1,16 +1,14 @@
 """Losses planted at every hop of a lab: the ledger names the hop and the cause, and agrees with other counters."""
 
-import contextlib
 import os
 import re
 import signal
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.lab.bench import Bench, bench
+from tests.lab.bench import Bench, Fault, bench
+from tests.waiting import await_true
 
 from nodrop.model.ledger import Hop
 from nodrop.model.trial import TrialResult
@@ -40,24 +38,31 @@ table netdev planted {
 QUEUE_WITH_LIMIT = "rate 4800kbit burst 1540 limit 6000"
 """10 000 frames of 60 bytes per second, with a queue of 100."""
 
+END_COUNT = 20_000
+"""Frames that the tester offers in a trial with faults."""
 OWN_FRAMES_MAX = 5
 """Frames that a router itself may send in a trial, e.g. reports of multicast listeners."""
 
 
-def measure_observed(
-    lab: Bench, load_pps: float, duration_s: float = 1.0, meanwhile: Callable[[], None] | None = None
-) -> TrialResult:
-    """Run a trial with its ledger while `meanwhile` acts on the lab."""
-    thread = threading.Thread(target=meanwhile) if meanwhile else None
+def measure_observed(lab: Bench, load_pps: float, *faults: Fault, duration_s: float = 1.0) -> TrialResult:
+    """Run a trial with its ledger, and with these faults, which it outlasts."""
     with HopCounterReader(lab.stage.facts, lab.plan.lab) as hops:
         hops.begin_trial()
-        if thread:
-            thread.start()
-        result = hops.end_trial(lab.measure(load_pps, duration_s))
-    if thread:
-        thread.join()
+        if faults:
+            measured = lab.measure_faults(load_pps, *faults, end_count=END_COUNT)
+        else:
+            measured = lab.measure(load_pps, duration_s)
+        result = hops.end_trial(measured)
     print(describe_loss(result))
     return result
+
+
+def stop_between(pid: int, begin_count: int = 5_000, end_count: int = 13_000) -> tuple[Fault, Fault]:
+    """Return the faults that stop a process while the tester offers these frames."""
+    return (
+        Fault(begin_count, lambda: os.kill(pid, signal.SIGSTOP)),
+        Fault(end_count, lambda: os.kill(pid, signal.SIGCONT)),
+    )
 
 
 def losses(result: TrialResult) -> dict[str, Hop]:
@@ -133,14 +138,7 @@ def test_frames_that_find_the_vnfs_ring_full_are_lost_there(backend: str, reques
     if backend == "af_xdp":
         request.getfixturevalue("require_root")
     with bench(sut="vnf-l2", bidirectional=False, **{"vnf.queue_slots": 64, "vnf.backend": backend}) as lab:
-        vnf_pid = lab.stage.facts.sut_processes[0].pid
-
-        def stall() -> None:
-            time.sleep(0.3)
-            with stopped(vnf_pid):
-                time.sleep(0.4)
-
-        result = measure_observed(lab, 20_000, meanwhile=stall)
+        result = measure_observed(lab, 20_000, *stop_between(lab.stage.facts.sut_processes[0].pid))
     assert result.tester_drop_count == 0
     hop = losses(result)["the VNF's receive ring of sut0"]
     assert causes_of(hop) == {"ring_full": result.lost_count}
@@ -149,14 +147,7 @@ def test_frames_that_find_the_vnfs_ring_full_are_lost_there(backend: str, reques
 
 def test_of_two_vnfs_in_line_the_one_that_lost_is_named() -> None:
     with bench(sut="vnf-l2", hops=2, bidirectional=False, **{"vnf.queue_slots": 64}) as lab:
-        second_pid = lab.stage.facts.sut_processes[1].pid
-
-        def stall() -> None:
-            time.sleep(0.3)
-            with stopped(second_pid):
-                time.sleep(0.4)
-
-        result = measure_observed(lab, 20_000, meanwhile=stall)
+        result = measure_observed(lab, 20_000, *stop_between(lab.stage.facts.sut_processes[1].pid))
     hop = losses(result)["the VNF's receive ring of inner1"]
     assert causes_of(hop) == {"ring_full": hop.lost_count}
     assert hop.lost_count > 1000
@@ -184,17 +175,15 @@ def test_frames_that_find_the_testers_ring_full_are_lost_by_the_tester(
     with bench(sut="vnf-l2", bidirectional=False, **slots) as lab:
         vnf_pid, engine_pid = lab.stage.facts.sut_processes[0].pid, engine_pid_of_this_process()
 
-        def stall() -> None:
-            time.sleep(0.1)
-            with stopped(vnf_pid):
-                time.sleep(0.6)
-                os.kill(engine_pid, signal.SIGSTOP)
-            try:
-                time.sleep(0.3)
-            finally:
-                os.kill(engine_pid, signal.SIGCONT)
+        def release_while_the_tester_stands_still() -> None:
+            os.kill(engine_pid, signal.SIGSTOP)
+            before = lab.counters("sut", "sut1").sent_count
+            os.kill(vnf_pid, signal.SIGCONT)
+            await_true(lambda: lab.counters("sut", "sut1").sent_count >= before + 5_000, "the VNF forwards its queue")
+            os.kill(engine_pid, signal.SIGCONT)
 
-        result = measure_observed(lab, 20_000, meanwhile=stall)
+        stop, _ = stop_between(vnf_pid)
+        result = measure_observed(lab, 20_000, stop, Fault(13_000, release_while_the_tester_stands_still))
     hop = losses(result)["the tester's receiver on tester1"]
     assert hop.side == "tester"
     assert causes_of(hop) == {"tester_dropped": result.tester_drop_count}
@@ -236,19 +225,9 @@ def test_an_interface_of_the_sut_that_is_down_loses_all(require_tool: RequireToo
 def test_without_its_program_the_ledger_is_empty_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     with bench(sut="bridge") as lab:
         monkeypatch.setattr("nodrop.observe.counter_reader.find_binary", lambda *_: Path("/bin/false"))
-        result = measure_observed(lab, 1_000, 0.2)
+        result = measure_observed(lab, 1_000, duration_s=0.2)
     assert result.ledger and result.ledger.ways == ()
     assert "were not read" in result.ledger.remarks[0]
-
-
-@contextlib.contextmanager
-def stopped(pid: int) -> Iterator[None]:
-    """Stop a process for the duration of the block."""
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def engine_pid_of_this_process() -> int:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from ipaddress import ip_address
@@ -11,12 +10,11 @@ from typing import get_args
 
 import pytest
 from tests.conftest import skip_or_fail
-from tests.lab.bench import Bench, bench, changed_lab
+from tests.lab.bench import Fault, bench, changed_lab
 from tests.lab.test_suts import internet_checksum
 
 from nodrop.errors import GeneratorError
 from nodrop.model.choices import Backend
-from nodrop.model.trial import TrialResult
 from nodrop.plan import addressing
 from nodrop.stage.dpdk import has_dpdk
 
@@ -58,14 +56,6 @@ def ip_keys(version: int) -> dict[str, object]:
     return {"traffic.ip": version, "frame_bytes": FRAME_BYTES}
 
 
-def measure_while(lab: Bench, act: threading.Timer) -> TrialResult:
-    act.start()
-    try:
-        return lab.measure(LOAD_PPS, 2.0)
-    finally:
-        act.join()
-
-
 @pytest.mark.parametrize("backend", ["af_packet", "af_xdp", "dpdk"])
 @pytest.mark.parametrize("version", [4, 6])
 def test_a_router_that_forgets_its_neighbors_in_a_trial_asks_again_and_loses_nothing(
@@ -85,7 +75,7 @@ def test_a_router_that_forgets_its_neighbors_in_a_trial_asks_again_and_loses_not
                 planned.mac,
             )
         flush = ("ip", f"-{version}", "neigh", "flush", "all", "nud", "reachable")
-        result = measure_while(lab, threading.Timer(0.7, lab.run, ("sut", *flush)))
+        result = lab.measure_faults(LOAD_PPS, Fault(300, lambda: lab.run("sut", *flush)), end_count=1_000)
     assert result.offered_count == result.received_count > LOAD_PPS / 4
     assert all(counts.answered_count > 0 for counts in result.neighbors)
 

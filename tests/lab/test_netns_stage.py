@@ -6,12 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.running import plan_lab
+from tests.waiting import await_true
 
 from nodrop.errors import StageError
 from nodrop.model.choices import SutKind
@@ -21,8 +21,6 @@ from nodrop.stage.netns import NetnsStage
 from nodrop.system.native_binaries import find_binary
 
 pytestmark = pytest.mark.lab
-
-GONE_WITHIN_S = 2.0
 
 WITHOUT_PRIVILEGE = """
 import ctypes, os, sys
@@ -106,11 +104,8 @@ def processes_in(namespaces: set[str]) -> set[int]:
     return pids
 
 
-def wait_until_empty(namespaces: set[str]) -> set[int]:
-    deadline = time.monotonic() + GONE_WITHIN_S
-    while (remaining := processes_in(namespaces)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return remaining
+def await_empty(namespaces: set[str]) -> None:
+    await_true(lambda: not processes_in(namespaces), lambda: f"processes remain: {processes_in(namespaces)}")
 
 
 @contextlib.contextmanager
@@ -188,7 +183,7 @@ def test_without_privilege_the_lab_stands_in_a_user_namespace_and_carries_frames
         send_across(facts, "tester0", "tester1", BRIDGED_MAC, *prefix)
         process.kill()
         process.wait()
-        assert wait_until_empty(namespaces) == set()
+        await_empty(namespaces)
 
 
 def test_two_labs_of_the_same_plan_stand_side_by_side() -> None:
@@ -201,7 +196,7 @@ def test_a_killed_holder_takes_the_lab_with_it_and_is_noticed() -> None:
         stage.check_alive()
         namespaces = network_namespaces(stage.facts)
         os.kill(stage.facts.tester_pid, signal.SIGKILL)
-        assert wait_until_empty(namespaces) == set()
+        await_empty(namespaces)
         for _ in range(2):
             with pytest.raises(StageError, match=rf"the lab's process {stage.facts.tester_pid} died"):
                 stage.check_alive()
@@ -221,7 +216,7 @@ def test_a_killed_caller_takes_the_lab_with_it(sut: SutKind, tmp_path: Path, mon
         namespaces = network_namespaces(facts)
         process.kill()
         process.wait()
-        assert wait_until_empty(namespaces) == set()
+        await_empty(namespaces)
 
 
 def test_an_interrupted_caller_takes_the_lab_down() -> None:
@@ -229,7 +224,7 @@ def test_an_interrupted_caller_takes_the_lab_down() -> None:
         namespaces = network_namespaces(facts)
         process.send_signal(signal.SIGINT)
         process.wait()
-        assert wait_until_empty(namespaces) == set()
+        await_empty(namespaces)
 
 
 def test_a_vnf_gets_its_namespace_ports_and_macs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +289,7 @@ def test_a_refused_wiring_is_an_error_and_leaves_nothing() -> None:
 
 
 def await_failure(stage: NetnsStage) -> None:
-    deadline = time.monotonic() + GONE_WITHIN_S
-    while time.monotonic() < deadline:
+    def check_alive() -> None:
         stage.check_alive()
-        time.sleep(0.02)
+
+    await_true(check_alive, "the stage fails")

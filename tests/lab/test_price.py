@@ -5,17 +5,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.waiting import await_true
 
 from nodrop.cli import main
 from nodrop.store import load, suites
 
 pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege")]
-GONE_WITHIN_S = 5.0
 SHORT = (
     *("--set", "search.initial_trial_duration=0.1s", "--set", "search.final_trial_duration=0.2s"),
     *("--set", "search.width=30%", "--set", "search.budget=4s", "--set", "vnf.table=8MiB", "--goal", "PDR=50%"),
@@ -34,11 +33,8 @@ def stress_pids() -> set[int]:
     return pids
 
 
-def await_end_except(before: set[int]) -> set[int]:
-    deadline = time.monotonic() + GONE_WITHIN_S
-    while (remaining := stress_pids() - before) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return remaining
+def await_end_except(before: set[int]) -> None:
+    await_true(lambda: not stress_pids() - before, "stress-ng ends")
 
 
 def test_two_rules_are_priced_and_nothing_is_left(
@@ -62,7 +58,7 @@ def test_two_rules_are_priced_and_nothing_is_left(
     assert small.facts.stage.sut_processes[0].large_page_bytes == 0
     assert [each.kind for each in noisy.plan.lab.antagonists] == ["cpu"]
     assert not kept.plan.lab.antagonists
-    assert not await_end_except(before)
+    await_end_except(before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
@@ -78,10 +74,8 @@ def test_a_noisy_neighbor_ends_with_the_run_however_that_ends(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 20
-    while not stress_pids() - before and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.05)
+    await_true(lambda: stress_pids() - before or process.poll() is not None, "stress-ng starts")
     assert stress_pids() - before
     process.send_signal(number)
     process.wait(20)
-    assert not await_end_except(before)
+    await_end_except(before)

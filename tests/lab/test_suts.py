@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 from tests.lab.bench import Bench, bench
-from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, network_namespaces, processes_in, wait_until_empty
+from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, await_empty, await_failure, network_namespaces, processes_in
 from tests.running import plan_lab
 
 from nodrop.errors import StageError
@@ -98,7 +98,6 @@ def assert_exact_counts(lab: Bench) -> None:
     time.sleep(0.2)  # for the last learning frame to pass
     before = [lab.counters("sut", port) for port in ports]
     result = lab.measure(LOAD_PPS, DURATION_S)
-    time.sleep(0.1)
     after = [lab.counters("sut", port) for port in ports]
     for stream in result.streams:
         assert stream.received_count == stream.offered_count > 0
@@ -177,7 +176,7 @@ def test_a_killed_holder_takes_every_part_of_the_sut_along(sut: SutKind, require
         namespaces = network_namespaces(stage.facts)
         processes = [identify_process(process.pid) for process in stage.facts.sut_processes]
         os.kill(stage.facts.tester_pid, signal.SIGKILL)
-        assert wait_until_empty(namespaces) == set()
+        await_empty(namespaces)
     for process in processes:  # a process outside its namespace may still be ending
         await_end(process, timeout_s=2.0)
         assert not is_running(process)
@@ -198,9 +197,7 @@ def test_whichever_process_of_a_sut_dies_is_noticed_and_nothing_stays(
         stage.check_alive()
         os.kill(stage.facts.sut_processes[position].pid, signal.SIGKILL)
         with pytest.raises(StageError, match=r"the SUT of lab test failed: .* was killed by SIGKILL"):
-            for _ in range(100):
-                stage.check_alive()
-                time.sleep(0.02)
+            await_failure(stage)
     assert processes_in(namespaces) == set()
 
 

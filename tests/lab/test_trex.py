@@ -12,7 +12,7 @@ from nodrop.generator.trex.rpc import TrexPortsInUse
 from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult
 from nodrop.stage.registry import LabRecord
 
-pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege", "require_root")]
+pytestmark = [pytest.mark.trex, pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.traffic import plain_stream
+from tests.waiting import await_true
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.measurer import TrexMeasurer
@@ -17,7 +18,7 @@ from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.traffic import SizeShare, Traffic
 from nodrop.model.trex import TrexPlan
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
+pytestmark = [pytest.mark.trex, pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
 
 MACS = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
 TESTER = {4: ("198.18.0.10", "198.19.0.10"), 6: ("2001:2::10", "2001:2:1::10")}
@@ -56,9 +57,7 @@ def plan(namespace: int) -> Iterator[TrexPlan]:
     command = [sys.executable, "-m", "tests.trex.server", "--interfaces", "left,right", "--netns-pid", str(namespace)]
     server = subprocess.Popen([*command, *ports])
     try:
-        end_s = time.monotonic() + 30
-        while connection_error("127.0.0.1", rpc_port, 1.0) and time.monotonic() < end_s:
-            time.sleep(0.1)
+        await_true(lambda: connection_error("127.0.0.1", rpc_port, 1.0) is None, "the server listens")
         yield TrexPlan(rpc_port=rpc_port, publish_port=publish_port)
     finally:
         server.terminate()

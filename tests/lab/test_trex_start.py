@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.trex.installed import install, install_broken
 from tests.trex.running import free_ports, interfaces_of, run_trex_server, running_lab
+from tests.waiting import await_true
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.inspection import inspect_trex_ports
@@ -19,7 +19,7 @@ from nodrop.generator.trex.server import ensure_running, log_text, stop_all
 from nodrop.model.trex import TrexPlan, TrexStart
 from nodrop.stage.registry import LabRecord
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
+pytestmark = [pytest.mark.trex, pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +42,8 @@ def plan(lab: LabRecord, folder: Path, **start: object) -> TrexPlan:
     return TrexPlan(rpc_port=rpc_port, publish_port=publish_port, start=start_plan)
 
 
-def is_gone(rpc_port: int, timeout_s: float = 10.0) -> bool:
-    end_s = time.monotonic() + timeout_s
-    while connection_error("127.0.0.1", rpc_port, 1.0) is None and time.monotonic() < end_s:
-        time.sleep(0.1)
-    return connection_error("127.0.0.1", rpc_port, 1.0) is not None
+def is_gone(rpc_port: int) -> bool:
+    return await_true(lambda: connection_error("127.0.0.1", rpc_port, 1.0) is not None, "the server ends")
 
 
 def test_a_server_is_started_kept_for_the_next_run_and_ended(lab: LabRecord, tmp_path: Path) -> None:

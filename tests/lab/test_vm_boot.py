@@ -23,6 +23,8 @@ from nodrop.vm.config import libvirt
 from nodrop.vm.config.instance import build_instance
 from nodrop.vm.place.inventory import identify_host
 
+pytestmark = [pytest.mark.lab, pytest.mark.vm]
+
 MIB = 2**20
 PAGES = 32
 POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")

@@ -18,6 +18,8 @@ from nodrop.system.native_binaries import find_binary
 from nodrop.vmimage.build import Recipe, VmImage, build_image, write_image
 from nodrop.vmimage.packages import Packages
 
+pytestmark = [pytest.mark.lab, pytest.mark.vm]
+
 PACKAGES = os.environ.get("NODROP_PACKAGES")
 """A directory with Debian packages, for machines without a network."""
 CREATE_TAPS = """

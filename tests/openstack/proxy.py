@@ -29,6 +29,7 @@ class Proxy:
         self.requests: list[ReceivedRequest] = []
         self.choose_fault: Callable[[str, str], Fault | None] = lambda _method, _path: None
         """Chooses the fault of a request by method and path."""
+        self.pending_count = 0
         self._lock = threading.Lock()
 
     def record(self, method: str, path: str) -> Fault | None:
@@ -37,6 +38,17 @@ class Proxy:
             fault = self.choose_fault(method, path)
             self.requests.append(ReceivedRequest(method, path, fault))
         return fault
+
+    @contextlib.contextmanager
+    def count_pending(self) -> Iterator[None]:
+        """Count a request as pending during the block."""
+        with self._lock:
+            self.pending_count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.pending_count -= 1
 
 
 @contextlib.contextmanager
@@ -55,7 +67,8 @@ def proxy(target: str) -> Iterator[Proxy]:
             if fault == "503":
                 self._reply(503, [("Content-Type", "text/plain")], b"away")
                 return
-            status, headers, content = _forward(address, self, body)
+            with front.count_pending():
+                status, headers, content = _forward(address, self, body)
             if fault == "cut":
                 self.close_connection = True
                 self.connection.close()

@@ -11,7 +11,7 @@ from tests.openstack.staging import cloud_of, contents, diff_contents, plan, run
 
 from nodrop.errors import StageError
 
-pytestmark = pytest.mark.usefixtures("nothing_left")
+pytestmark = [pytest.mark.usefixtures("nothing_left"), pytest.mark.lab, pytest.mark.openstack]
 Figure = Callable[[str], None]
 
 

@@ -12,6 +12,8 @@ from tests.openstack.services import guests
 from tests.openstack.services.layout import Layout
 from tests.openstack.staging import command_environment
 
+pytestmark = [pytest.mark.lab, pytest.mark.openstack]
+
 Figure = Callable[[str], None]
 CONFIG = """
 sut: openstack

@@ -1,5 +1,9 @@
 """Injected faults of a cloud: the message states the fix, and nothing is left behind."""
 
+import contextlib
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +15,9 @@ from tests.openstack.proxy import Fault, Proxy, proxy
 from tests.openstack.services.layout import Layout
 from tests.openstack.services.register import connection
 from tests.openstack.staging import (
+    ISOLATED,
     cloud_of,
+    command_environment,
     contents,
     diff_contents,
     format_contents,
@@ -20,10 +26,11 @@ from tests.openstack.staging import (
     stage_until_killed,
     staged,
 )
+from tests.waiting import await_true
 
 from nodrop.errors import StageError
 
-pytestmark = pytest.mark.usefixtures("nothing_left")
+pytestmark = [pytest.mark.usefixtures("nothing_left"), pytest.mark.lab, pytest.mark.openstack]
 Figure = Callable[[str], None]
 
 
@@ -43,23 +50,30 @@ def quota(services: Layout) -> Iterator[Callable[..., None]]:
 @pytest.fixture
 def before_network(services: Layout, tmp_path: Path) -> Iterator[tuple[Proxy, Path]]:
     """Run a proxy for Neutron; yield it with the clouds.yaml that points to it."""
-    yield from _proxied(services, tmp_path, "neutron", "network")
+    with before_services(services, tmp_path, network="neutron") as ([proxied], clouds):
+        yield proxied, clouds
 
 
 @pytest.fixture
 def before_compute(services: Layout, tmp_path: Path) -> Iterator[tuple[Proxy, Path]]:
     """Run a proxy for Nova; yield it with the clouds.yaml that points to it."""
-    yield from _proxied(services, tmp_path, "nova", "compute")
+    with before_services(services, tmp_path, compute="nova") as ([proxied], clouds):
+        yield proxied, clouds
 
 
-def _proxied(services: Layout, tmp_path: Path, name: str, kind: str) -> Iterator[tuple[Proxy, Path]]:
-    with proxy(services.url(name)) as proxied:
+@contextlib.contextmanager
+def before_services(services: Layout, tmp_path: Path, **names: str) -> Iterator[tuple[list[Proxy], Path]]:
+    """Run a proxy for each service, by kind; yield them with the clouds.yaml that points to them."""
+    with contextlib.ExitStack() as running:
         clouds = yaml.safe_load(services.clouds.read_text())
-        for cloud in clouds["clouds"].values():
-            cloud[f"{kind}_endpoint_override"] = f"{proxied.url}{'/v2.0' if kind == 'network' else ''}"
+        proxies = []
+        for kind, name in names.items():
+            proxies.append(running.enter_context(proxy(services.url(name))))
+            for cloud in clouds["clouds"].values():
+                cloud[f"{kind}_endpoint_override"] = f"{proxies[-1].url}{'/v2.0' if kind == 'network' else ''}"
         file = tmp_path / "clouds.yaml"
         file.write_text(yaml.safe_dump(clouds))
-        yield proxied, file
+        yield proxies, file
 
 
 def test_a_quota_that_is_too_small_is_found_before_anything_is_made(
@@ -108,10 +122,14 @@ def test_a_service_that_is_away_for_a_while_is_waited_for(
     services: Layout, image: Path, request: pytest.FixtureRequest, service: str, figure: Figure
 ) -> None:
     proxied, clouds = request.getfixturevalue(f"before_{service}")
-    started_s = time.monotonic()
+    ends_s: list[float] = []
 
     def away(_method: str, _path: str) -> Fault | None:
-        return "503" if 1.0 < time.monotonic() - started_s < 4.0 else None
+        if len(proxied.requests) < 3:
+            return None
+        if not ends_s:
+            ends_s.append(time.monotonic() + 3)
+        return "503" if time.monotonic() < ends_s[0] else None
 
     proxied.choose_fault = away
     with staged(services, plan(services, image), clouds) as staged_chains:
@@ -192,11 +210,12 @@ def test_the_counts_told_are_those_that_a_proxy_counts(
 
 @pytest.mark.parametrize("moment", ["image t-image created", "networks created", "ports created", "server"])
 def test_what_a_killed_run_made_is_found_and_taken_away(
-    services: Layout, image: Path, figure: Figure, moment: str
+    services: Layout, image: Path, figure: Figure, moment: str, tmp_path: Path
 ) -> None:
     before = contents(services)
-    stage_until_killed(services, plan(services, image, chains=2), moment)
-    time.sleep(1.0)  # for pending requests to complete
+    with before_services(services, tmp_path, network="neutron", compute="nova") as (proxies, clouds):
+        stage_until_killed(services, plan(services, image, chains=2), moment, clouds)
+        await_true(lambda: not any(each.pending_count for each in proxies), "pending requests complete")
     remaining = {kind: present - before[kind] for kind, present in contents(services).items()}
     assert any(remaining.values())
     status = run_nodrop(services, "status", "--cloud", "admin")
@@ -212,25 +231,32 @@ def test_what_a_killed_run_made_is_found_and_taken_away(
         assert all(name in status.stdout for name, _ in names)
 
 
-def test_a_clean_up_that_is_killed_is_finished_by_the_next(services: Layout, image: Path) -> None:
-    import subprocess
-    import sys
-
-    from tests.openstack.staging import ISOLATED, command_environment
-
+def test_a_clean_up_that_is_killed_is_finished_by_the_next(
+    services: Layout, image: Path, before_network: tuple[Proxy, Path]
+) -> None:
+    proxied, clouds = before_network
     before = contents(services)
     stage_until_killed(services, plan(services, image, chains=2), "stage is up")
+    deletion, end = threading.Event(), threading.Event()
+
+    def hold_deletion(method: str, _path: str) -> Fault | None:
+        if method != "DELETE":
+            return None
+        deletion.set()
+        end.wait()
+        return "503"
+
+    proxied.choose_fault = hold_deletion
     cleaning = subprocess.Popen(
         [*ISOLATED, str(Path(sys.executable).with_name("nodrop")), "cleanup", "--force", "--cloud", "admin"],
-        env=command_environment(services),
+        env=command_environment(services, clouds),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
-    servers = len(contents(services)["servers"])
-    while len(contents(services)["servers"]) == servers and cleaning.poll() is None:
-        time.sleep(0.1)
+    await_true(deletion.is_set, "cleanup deletes a resource of Neutron")
     cleaning.kill()
     cleaning.wait()
-    assert diff_contents(contents(services), before), "cleanup finished before it was killed"
+    end.set()
+    assert diff_contents(contents(services), before)
     assert run_nodrop(services, "cleanup", "--force", "--cloud", "admin").returncode == 0
     assert diff_contents(contents(services), before) == {}

@@ -27,6 +27,8 @@ from nodrop.model.shipping import Aggregator as Destination
 from nodrop.run.event_sinks import open_sinks
 from nodrop.run.execute import execute
 
+pytestmark = pytest.mark.ship
+
 Find = Callable[[str], Path]
 Start = Callable[..., Aggregator]
 REFUSED = os.strerror(errno.ECONNREFUSED).lower()

@@ -1,12 +1,15 @@
 """Servers observed during a run."""
 
-import time
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from tests.waiting import await_true
 
 from nodrop.errors import StageError
 from nodrop.stage.openstack.stage import ServerMonitor
 
+THREAD = "openstack servers"
 NAMES = frozenset({"vm0", "vm1"})
 WELL = {"vm0": {"status": "ACTIVE"}, "vm1": {"status": "ACTIVE"}}
 
@@ -15,9 +18,7 @@ def watch_until(look: Callable[[], Mapping[str, Any]], until: Callable[[ServerMo
     """Return what a watch reports after a change of the cloud."""
     watch = ServerMonitor(look, NAMES, every_s=0.01)
     watch.start()
-    end = time.monotonic() + 10
-    while not until(watch) and time.monotonic() < end:
-        time.sleep(0.01)
+    await_true(lambda: until(watch), "the watch sees the change")
     watch.stop()
     return watch.fault
 
@@ -46,10 +47,7 @@ def test_a_cloud_that_does_not_answer_ends_no_run() -> None:
 
 
 def test_a_watch_that_is_stopped_looks_no_more() -> None:
-    looks = []
-    watch = ServerMonitor(lambda: looks.append(1) or WELL, NAMES, every_s=0.01)
+    watch = ServerMonitor(lambda: WELL, NAMES, every_s=0.01)
     watch.start()
     watch.stop()
-    before = len(looks)
-    time.sleep(0.05)
-    assert len(looks) == before
+    await_true(lambda: THREAD not in {thread.name for thread in threading.enumerate()}, "its thread ends")

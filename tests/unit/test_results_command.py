@@ -198,9 +198,10 @@ def test_results_are_exported_by_what_is_named_or_filtered(
 ) -> None:
     file = tmp_path / "runs.csv"
     run_results(directory, capsys, "export", "--label", "nightly*", "-o", str(file))
-    assert [row["run_id"] for row in csv.DictReader(file.open())] == [result.run_id for result in stored_runs[1][:0:-1]]
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert [row["run_id"] for row in rows] == [result.run_id for result in stored_runs[1][:0:-1]]
     run_results(directory, capsys, "export", "latest", "--table", "trials", "-o", str(file))
-    assert len(list(csv.DictReader(file.open()))) == len(stored_runs[1][2].trials)
+    assert len(list(csv.DictReader(file.read_text().splitlines()))) == len(stored_runs[1][2].trials)
     run_results(directory, capsys, "export", "--table", "measures", "-o", str(tmp_path / "m.parquet"))
     from pyarrow import parquet
 

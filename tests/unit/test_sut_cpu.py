@@ -2,10 +2,11 @@
 
 import multiprocessing
 import os
-import time
+from pathlib import Path
 
 import pytest
 from tests.factories import simulated_trial
+from tests.waiting import await_true
 
 from nodrop.formatting.messages import format_message
 from nodrop.model.trial import ValidityStatus
@@ -18,14 +19,20 @@ def spin(core: int) -> None:
         pass
 
 
+def read_wait_s(pid: int) -> float:
+    """Return how long a process has waited for a CPU: the second field of schedstat."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+
+
 def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
     core = min(os.sched_getaffinity(0))
     rivals = [multiprocessing.Process(target=spin, args=(core,), daemon=True) for _ in range(2)]
     for rival in rivals:
         rival.start()
     sut_cpu = SutCpuObserver([rivals[0].pid])
+    begin_s = read_wait_s(rivals[0].pid)
     sut_cpu.begin_trial()
-    time.sleep(0.5)
+    await_true(lambda: read_wait_s(rivals[0].pid) > begin_s + 0.2, "it waits for its CPU")
     result = sut_cpu.end_trial(simulated_trial(1000.0, 0.5))
     for rival in rivals:
         rival.kill()

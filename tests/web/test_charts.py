@@ -14,6 +14,8 @@ from tests.unit.test_charts import WIDE, build_charts
 
 from nodrop.server import pages
 
+pytestmark = pytest.mark.web
+
 STATIC = Path(pages.__file__).parent / "static"
 SITE = "http://charts.test"
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'"

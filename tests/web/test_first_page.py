@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from tests.api.serving import await_true, start
+from tests.api.serving import start
 from tests.recorded import record_run
 from tests.suts import SmoothCurve
+from tests.waiting import await_true
 from tests.web.pages import pages
 
 from nodrop.charts.sparkline import HEIGHT, WIDTH, build_sparkline
@@ -15,6 +16,8 @@ from nodrop.model.summary import Summary
 from nodrop.server.pages.last_result import build_history
 from nodrop.server.pages.results import describe_outcome, list_missing_goals
 from nodrop.store.summaries import summarize_result
+
+pytestmark = pytest.mark.web
 
 REASON = Message(code="ended-without-lower")
 JSON = {"Accept": "application/json"}

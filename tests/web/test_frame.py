@@ -1,7 +1,10 @@
 """The frame that all pages share: its layout, its accessibility and its theme."""
 
+import pytest
 from tests.api.serving import Server
 from tests.web.conftest import LOOKS, Open, barriers, shoot, sideways
+
+pytestmark = pytest.mark.web
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 HTML = {"Accept": "text/html"}

@@ -14,6 +14,8 @@ from nodrop.server.pages.login import safe_target
 from nodrop.server.rest.sessions import GUESSES_MAX, SESSION_S, Sessions
 from nodrop.server.rest.tokens import Tokens
 
+pytestmark = pytest.mark.web
+
 TOKEN = "0123456789abcdef0123456789abcdef"
 SAME = {"Origin": "http://tester.example:7555", "Host": "tester.example:7555"}
 PAGES = ("/", "/results", "/compare", "/trend", "/state", "/no-such-page")

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.api.serving import Server, run_server
 from tests.web.conftest import LOOKS, NARROW, WIDE, Open, barriers, shoot, sideways
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+pytestmark = [pytest.mark.web, pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 FIXED = {"rate": "5kpps", "duration": "3s"}
 WATCHED = {"rate": "5kpps", "duration": "15s"}  # a busy machine may take seconds to draw the first figure
 LONG = {"rate": "5kpps", "duration": "60s"}

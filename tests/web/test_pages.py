@@ -12,6 +12,8 @@ from tests.recorded import record_run
 from tests.suts import SmoothCurve
 from tests.web.conftest import LOOKS, NARROW, Look, Open, barriers, shoot, sideways
 
+pytestmark = pytest.mark.web
+
 HOSTILE = """</title><script>document.title="taken"</script><img src=x onerror=alert(1)>'" {{ 7 * 7 }} ${1}"""
 TOKEN = "0123456789abcdef0123456789abcdef"
 CAPACITY_PPS = 1e6

@@ -12,6 +12,8 @@ import pytest
 from tests.lab.bench import FULL_RATE
 from tests.web.conftest import NARROW, WIDE, Open, barriers, shoot, sideways
 
+pytestmark = pytest.mark.web
+
 
 class Files(NamedTuple):
     """Reports, as users open them."""

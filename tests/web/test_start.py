@@ -11,6 +11,8 @@ from tests.web.conftest import LOOKS, Open, barriers, shoot, sideways
 
 from nodrop.server.rest.forbidden_keys import FORBIDDEN
 
+pytestmark = pytest.mark.web
+
 
 def error_text(page: Page, key: str) -> str:
     return page.locator(f'[id="f-{key}-error"]').inner_text()

@@ -24,6 +24,8 @@ from nodrop.server.rest.event_codec import encode
 from nodrop.server.rest.event_names import STATE
 from nodrop.server.rest.schemas import LifecycleState, RunView
 
+pytestmark = pytest.mark.web
+
 QUEUED = RunView(
     id="0" * 32,
     state=LifecycleState.QUEUED,
