@@ -56,6 +56,7 @@ def test_a_fixed_rate_is_sent_and_counted_and_its_latency_is_known(trex: Trex, t
     assert {port["backend"] for port in result["facts"]["ports"]} == {"trex"}
 
 
+@pytest.mark.truth
 def test_a_search_goes_through_over_the_protocol(trex: Trex, tmp_path: Path) -> None:
     keys = {
         "search__max_load": "20kpps",
@@ -95,7 +96,6 @@ def test_a_trial_that_loses_is_stopped_early(trex: Trex) -> None:
     with trex.measurer() as measurer:
         result = measure(measurer, 6e6, 5.0, StopRule(lost_count=1000))
     assert result.stopped_early or "offered_short" in doubt_codes(result)
-    assert result.duration_s < 5.5
 
 
 def test_chains_are_told_apart_by_their_vlans() -> None:
@@ -110,6 +110,7 @@ def test_chains_are_told_apart_by_their_vlans() -> None:
     assert all(stream.received_count == stream.offered_count > 0 for stream in result.streams)
 
 
+@pytest.mark.truth
 def test_stretched_time_is_load_that_was_not_offered(lab: LabRecord) -> None:
     with run_trex_server(lab, "--stretch", "3") as slow, slow.measurer() as measurer:
         result = measure(measurer)
