@@ -25,8 +25,8 @@ from nodrop.model.shipping import Aggregator
 SUFFIX = ".sqlite"
 CHUNK_COUNT_MAX = 500
 CHUNK_BYTES_MAX = 2**20
-BUSY_S = 1.0
-"""Timeout for another nodrop process that writes to the same file."""
+BUSY_S = 30.0
+"""Timeout for the file's write lock, which another thread or process keeps while a busy disk stores its data."""
 PRAGMAS = "PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 """The file shrinks when records are deleted; a statement returns after its data is on disk."""
 SCHEMA = """
