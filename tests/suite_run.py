@@ -74,7 +74,7 @@ def prepare_suites(suites: Iterable[Suite]) -> int:
 
 
 def run_suites(suites: list[Suite]) -> int:
-    """Run suites, a few steps at a time, then those that need the machine for themselves; return the first exit code but 0."""
+    """Run suites, some steps at a time, then those that need the machine for themselves; return the first bad code."""
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
     steps = [step for each in suites if not each.alone for step in list_steps(each)]
@@ -91,7 +91,7 @@ def list_steps(suite: Suite) -> list[Step]:
     marks = suite.name if suite.name == "truth" else f"'{suite.name} and not truth'"
     pytest = [PYTHON, "-m", "pytest", "--quiet", "-m", marks]
     if suite.workers > 1:
-        pytest += ["--numprocesses", str(suite.workers), "--dist", "worksteal"]
+        pytest += ["--numprocesses", str(suite.workers), "--dist", suite.distribution]
     commands = {"pytest": " ".join([*pytest, *files])} if (files := suite.list_test_files()) else {}
     commands |= {command: command for command in suite.steps}
     return [

@@ -19,6 +19,7 @@ class Suite:
     failure: str
     covers: tuple[str, ...]
     workers: int
+    distribution: str = "worksteal"
     alone: bool = False
     steps: tuple[str, ...] = ()
     prepare: tuple[str, ...] = ()
