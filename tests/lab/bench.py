@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +33,7 @@ TRIAL_MAX_S = 60.0
 
 
 class Fault(NamedTuple):
-    """An act upon the lab once the tester has offered this many frames."""
+    """An act upon the lab, once the tester has offered this many frames since the trial's begin or the fault before."""
 
     offered_count: int
     act: Callable[[], object]
@@ -57,20 +58,31 @@ class Bench(NamedTuple):
         return self.measurer.measure(trial, 0, "search", lambda *_: None)
 
     def measure_faults(self, load_pps: float, *faults: Fault, end_count: int) -> TrialResult:
-        """Run a trial with each fault in its turn, which ends once all happened and so many frames are offered."""
-        remaining = list(faults)
+        """Run a trial with each fault in its turn, which ends once so many frames are offered after the last one.
 
-        def follow(_elapsed_s: float, offered_count: int, *_: int) -> None:
-            while remaining and offered_count >= remaining[0].offered_count:
+        A report may be old when it is read. Frames count for the next fault from the first report that the engine
+        wrote after the act: the trial begins after the request.
+        """
+        remaining = [*faults, Fault(end_count, interrupt_trial)]
+        request_s = time.monotonic()
+        acted_s = request_s
+        base_count: int | None = 0
+
+        def follow(elapsed_s: float, offered_count: int, *_: int) -> None:
+            nonlocal acted_s, base_count
+            if request_s + elapsed_s < acted_s:
+                return
+            if base_count is None:
+                base_count = offered_count
+            if offered_count >= base_count + remaining[0].offered_count:
                 remaining.pop(0).act()
-            if not remaining and offered_count >= end_count:
-                raise KeyboardInterrupt
+                acted_s, base_count = time.monotonic(), None
 
         try:
             self.measurer.measure(Trial(intended_load_pps=load_pps, duration_s=TRIAL_MAX_S), 0, FIXED, follow)
         except TrialInterrupted as interrupted:
             return interrupted.result
-        raise AssertionError(f"in {TRIAL_MAX_S} s fewer than {end_count} frames were offered")
+        raise AssertionError(f"in {TRIAL_MAX_S} s the trial outlasted {len(faults)} faults")
 
     def inside(self, namespace: str, *command: str | Path) -> list[str]:
         """Return the command that runs `command` in the lab's `tester` or `sut` namespace."""
@@ -93,6 +105,10 @@ class Bench(NamedTuple):
                 numbers = columns.split()
                 return InterfaceCounters(received_count=int(numbers[1]), sent_count=int(numbers[9]))
         raise AssertionError(f"no interface {interface} in the {namespace} namespace")
+
+
+def interrupt_trial() -> None:
+    raise KeyboardInterrupt
 
 
 @contextlib.contextmanager

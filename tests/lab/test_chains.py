@@ -48,10 +48,7 @@ def measure_observed(lab: Bench, load_pps: float = LOAD_PPS, *faults: Fault) -> 
     with open_observers(lab.stage.facts, lab.plan) as observers:
         for observer in observers:
             observer.begin_trial()
-        if faults:
-            result = lab.measure_faults(load_pps, *faults, end_count=faults[-1].offered_count + 4_000)
-        else:
-            result = lab.measure(load_pps, DURATION_S)
+        result = lab.measure_faults(load_pps, *faults, end_count=4000) if faults else lab.measure(load_pps, DURATION_S)
         for observer in reversed(observers):
             result = observer.end_trial(result)
     return result

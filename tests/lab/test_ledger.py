@@ -38,8 +38,8 @@ table netdev planted {
 QUEUE_WITH_LIMIT = "rate 4800kbit burst 1540 limit 6000"
 """10 000 frames of 60 bytes per second, with a queue of 100."""
 
-END_COUNT = 20_000
-"""Frames that the tester offers in a trial with faults."""
+STOP_COUNT, END_COUNT = 8_000, 7_000
+"""Frames that the tester offers while a process is stopped, and after a trial's last fault."""
 OWN_FRAMES_MAX = 5
 """Frames that a router itself may send in a trial, e.g. reports of multicast listeners."""
 
@@ -57,11 +57,11 @@ def measure_observed(lab: Bench, load_pps: float, *faults: Fault, duration_s: fl
     return result
 
 
-def stop_between(pid: int, begin_count: int = 5_000, end_count: int = 13_000) -> tuple[Fault, Fault]:
-    """Return the faults that stop a process while the tester offers these frames."""
+def stop_a_while(pid: int) -> tuple[Fault, Fault]:
+    """Return the faults that stop a process while the tester offers some frames."""
     return (
-        Fault(begin_count, lambda: os.kill(pid, signal.SIGSTOP)),
-        Fault(end_count, lambda: os.kill(pid, signal.SIGCONT)),
+        Fault(5_000, lambda: os.kill(pid, signal.SIGSTOP)),
+        Fault(STOP_COUNT, lambda: os.kill(pid, signal.SIGCONT)),
     )
 
 
@@ -138,7 +138,7 @@ def test_frames_that_find_the_vnfs_ring_full_are_lost_there(backend: str, reques
     if backend == "af_xdp":
         request.getfixturevalue("require_root")
     with bench(sut="vnf-l2", bidirectional=False, **{"vnf.queue_slots": 64, "vnf.backend": backend}) as lab:
-        result = measure_observed(lab, 20_000, *stop_between(lab.stage.facts.sut_processes[0].pid))
+        result = measure_observed(lab, 20_000, *stop_a_while(lab.stage.facts.sut_processes[0].pid))
     assert result.tester_drop_count == 0
     hop = losses(result)["the VNF's receive ring of sut0"]
     assert causes_of(hop) == {"ring_full": result.lost_count}
@@ -147,7 +147,14 @@ def test_frames_that_find_the_vnfs_ring_full_are_lost_there(backend: str, reques
 
 def test_of_two_vnfs_in_line_the_one_that_lost_is_named() -> None:
     with bench(sut="vnf-l2", hops=2, bidirectional=False, **{"vnf.queue_slots": 64}) as lab:
-        result = measure_observed(lab, 20_000, *stop_between(lab.stage.facts.sut_processes[1].pid))
+        stop, resume = stop_a_while(lab.stage.facts.sut_processes[1].pid)
+
+        def resume_after_the_first_vnf_forwarded_enough() -> None:
+            before = lab.counters("sut", "inner1").received_count
+            await_true(lambda: lab.counters("sut", "inner1").received_count >= before + 2_000, "the first VNF forwards")
+            resume.act()
+
+        result = measure_observed(lab, 20_000, stop, Fault(0, resume_after_the_first_vnf_forwarded_enough))
     hop = losses(result)["the VNF's receive ring of inner1"]
     assert causes_of(hop) == {"ring_full": hop.lost_count}
     assert hop.lost_count > 1000
@@ -182,8 +189,8 @@ def test_frames_that_find_the_testers_ring_full_are_lost_by_the_tester(
             await_true(lambda: lab.counters("sut", "sut1").sent_count >= before + 5_000, "the VNF forwards its queue")
             os.kill(engine_pid, signal.SIGCONT)
 
-        stop, _ = stop_between(vnf_pid)
-        result = measure_observed(lab, 20_000, stop, Fault(13_000, release_while_the_tester_stands_still))
+        stop, _ = stop_a_while(vnf_pid)
+        result = measure_observed(lab, 20_000, stop, Fault(STOP_COUNT, release_while_the_tester_stands_still))
     hop = losses(result)["the tester's receiver on tester1"]
     assert hop.side == "tester"
     assert causes_of(hop) == {"tester_dropped": result.tester_drop_count}
