@@ -154,6 +154,11 @@ def list_locked_cpus() -> frozenset[int]:
     return frozenset(cpu for cpu in _list_all_cpus() if _find_owner(f"CPU {cpu}"))
 
 
+def is_alongside() -> bool:
+    """Return whether the environment asks to measure even while other runs hold the lock."""
+    return os.environ.get(ALONGSIDE) == "1"
+
+
 @contextlib.contextmanager
 def measurement_lock(
     results_dir: str,
@@ -174,7 +179,7 @@ def measurement_lock(
 
     Raises: BusyError if another run measures.
     """
-    ignores_locks = alongside or os.environ.get(ALONGSIDE) == "1"
+    ignores_locks = alongside or is_alongside()
     if resources is None:
         resources = frozenset(f"CPU {cpu}" for cpu in _list_all_cpus())
     with contextlib.ExitStack() as stack:

@@ -41,7 +41,7 @@ from nodrop.server.rest.sse import EVENT_STREAM, KEEP_ALIVE
 
 INTERVAL_S = 0.45
 """Shortest interval between updates of a running trial: rendering takes CPU time from the measurement."""
-PIECES = ("state", "milestone", "doing", "now", "bounds", "parts", "latency", "trials", "log")
+PIECES = ("state", "actions", "milestone", "doing", "now", "bounds", "parts", "latency", "trials", "log")
 """Parts of the page that change; each is a block of run_pieces.html."""
 PROGRESS_PIECES = ("state", "now")
 """Pieces that change during a trial."""

@@ -33,8 +33,8 @@ async function refresh(piece) {
   if (answer.redirected) location.reload(); // to log in
   if (answer.status !== 200 || !answer.headers.get("X-Piece")) return;
   const text = await answer.text();
-  // Do not replace an open dialog or a text selection.
-  if (document.querySelector("dialog[open]") || !getSelection().isCollapsed) return;
+  // Do not replace an open dialog, a text selection, or a pressed button, whose click would be lost.
+  if (document.querySelector("dialog[open], button:active") || !getSelection().isCollapsed) return;
   piece.dataset.version = answer.headers.get("X-Piece");
   replace(piece, text);
 }
