@@ -159,7 +159,7 @@ def measure_and_capture(lab: Bench, traffic: Traffic, tcpdump: Path, capture: Pa
     """Run a short trial of these streams in the lab, with every frame captured on arrival."""
     near, far = lab.plan.lab.tester_interfaces[:2]
     lab.measurer.__exit__()
-    options = ("-i", far, "-Q", "in", "--immediate-mode", "-B", "8192", "-s", "0", "-Z", "root", "-w", capture)
+    options = ("-i", far, "-Q", "in", "--immediate-mode", "-B", "8192", "-s", "2048", "-Z", "root", "-w", capture)
     with EngineMeasurer(
         lab.plan.engine,
         traffic,

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 from tests.lab.bench import Bench, bench
-from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, await_empty, await_failure, network_namespaces, processes_in
+from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, await_empty, await_failure, network_namespaces
 from tests.running import plan_lab
 
 from nodrop.errors import StageError
@@ -198,7 +198,7 @@ def test_whichever_process_of_a_sut_dies_is_noticed_and_nothing_stays(
         os.kill(stage.facts.sut_processes[position].pid, signal.SIGKILL)
         with pytest.raises(StageError, match=r"the SUT of lab test failed: .* was killed by SIGKILL"):
             await_failure(stage)
-    assert processes_in(namespaces) == set()
+    await_empty(namespaces)
 
 
 @pytest.mark.parametrize("sut", ["bridge", "router", "vnf-l2", "vnf-l3", "ovs"])

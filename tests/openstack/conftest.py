@@ -1,4 +1,4 @@
-"""Clouds for the tests, each started once per session.
+"""Clouds for the tests, each started once per worker.
 
 NODROP_OPENSTACK names the directory of a cloud that is already up (`python -m tests.openstack.services up`); the tests
 then use that cloud and leave it running.
@@ -17,6 +17,7 @@ from tests.openstack.services import environment, running
 from tests.openstack.services.layout import STATE, Layout
 from tests.openstack.staging import contents, diff_contents
 
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "only")
 SERVICE_PROGRAMS = {"mariadbd": "mariadb-server", "unshare": "util-linux"}
 GUEST_PROGRAMS = {
     "rabbitmq-server": "rabbitmq-server",
@@ -34,7 +35,7 @@ def services() -> Iterator[Layout]:
         yield Layout(Path(place))
         return
     _require_programs(SERVICE_PROGRAMS)
-    with running.services(Layout(STATE / "api", first_port=running.free_ports())) as layout:
+    with running.services(Layout(STATE / f"api-{WORKER}", first_port=running.free_ports(WORKER))) as layout:
         yield layout
 
 
@@ -45,7 +46,7 @@ def services_with_guests() -> Iterator[Layout]:
         yield Layout(Path(place), real=True)
         return
     _require_programs(SERVICE_PROGRAMS | GUEST_PROGRAMS)
-    with running.services(Layout(STATE / "real", real=True)) as layout:
+    with running.services(Layout(STATE / f"real-{WORKER}", real=True)) as layout:
         yield layout
 
 

@@ -12,7 +12,7 @@ from tests.openstack.staging import cloud_of, contents, diff_contents, plan, run
 from nodrop.errors import StageError
 
 pytestmark = [
-    *(pytest.mark.lab, pytest.mark.openstack, pytest.mark.xdist_group("api"), pytest.mark.timeout(900)),
+    *(pytest.mark.lab, pytest.mark.openstack, pytest.mark.timeout(900)),
     pytest.mark.usefixtures("nothing_left"),
 ]
 Figure = Callable[[str], None]

@@ -12,7 +12,7 @@ from tests.openstack.services import guests
 from tests.openstack.services.layout import Layout
 from tests.openstack.staging import command_environment
 
-pytestmark = [pytest.mark.lab, pytest.mark.openstack, pytest.mark.xdist_group("guests"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.lab, pytest.mark.openstack, pytest.mark.timeout(900)]
 
 Figure = Callable[[str], None]
 CONFIG = """

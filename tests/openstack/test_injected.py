@@ -31,7 +31,7 @@ from tests.waiting import await_true
 from nodrop.errors import StageError
 
 pytestmark = [
-    *(pytest.mark.lab, pytest.mark.openstack, pytest.mark.xdist_group("api"), pytest.mark.timeout(900)),
+    *(pytest.mark.lab, pytest.mark.openstack, pytest.mark.timeout(900)),
     pytest.mark.usefixtures("nothing_left"),
 ]
 Figure = Callable[[str], None]

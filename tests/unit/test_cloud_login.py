@@ -47,7 +47,7 @@ def small_cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sma
         monkeypatch.delenv(name)
     monkeypatch.setattr(requests, "FIRST_DELAY_S", 0.01)
     monkeypatch.setattr(requests, "MAX_DELAY_S", 0.02)
-    monkeypatch.setattr(requests, "RETRY_S", 0.3)
+    monkeypatch.setattr(requests, "RETRY_S", 60.0)
     with serve_cloud(SmallCloud()) as cloud:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))
         yield cloud
@@ -219,8 +219,9 @@ def test_questions_are_repeated_while_a_service_is_away(small_cloud: SmallCloud)
     assert cloud.api_call_counts["network"] == len(small_cloud.requests) == 4
 
 
-def test_patience_has_an_end(small_cloud: SmallCloud) -> None:
+def test_patience_has_an_end(small_cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = log_in()
+    monkeypatch.setattr(requests, "RETRY_S", 0.3)
     small_cloud.failures = [("GET", "/network", 503)] * 1000
     with pytest.raises(CloudError, match="cannot list networks: HTTP 503: failure 503; check that") as refusal:
         list_resources(cloud, "networks", "network", "/networks", "networks")

@@ -80,7 +80,7 @@ def small_cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ser
     for name in [name for name in os.environ if name.startswith("OS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(requests, "FIRST_DELAY_S", 0.01)
-    monkeypatch.setattr(requests, "RETRY_S", 0.1)
+    monkeypatch.setattr(requests, "RETRY_S", 60.0)
     for name in ("BETWEEN_PASSES_S", "POLL_S"):
         monkeypatch.setattr(rollback, name, 0.01)
     services = Services()

@@ -15,7 +15,7 @@ from tests.web.conftest import LOOKS, NARROW, WIDE, Open, barriers, shoot, sidew
 
 pytestmark = [pytest.mark.web, pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 FIXED = {"rate": "5kpps", "duration": "3s"}
-WATCHED = {"rate": "5kpps", "duration": "15s"}  # a busy machine may take seconds to draw the first figure
+WATCHED = {"rate": "5kpps", "duration": "40s"}  # a busy machine may take seconds to draw the first figure
 LONG = {"rate": "5kpps", "duration": "60s"}
 SEARCHES = {"sut": "bridge", "search": {"budget": "6s", "max_load": "5Mpps", "width": "10%"}}
 TIMEOUT_MS = 60_000

@@ -60,7 +60,7 @@ def test_a_run_is_started_and_watched_by_the_keyboard_alone(server: Server, open
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/runs/[0-9a-f]{32}$"))
     assert page.locator("h1").inner_text() == "by hand"
-    expect(page.locator(".state").first).to_have_text("complete", timeout=40_000)
+    expect(page.locator(".state").first).to_have_text("complete")
     page.get_by_role("link", name="Again").click()
     assert [page.input_value(f"#f-{key}") for key in ("rate", "duration", "label")] == ["5kpps", "2s", "by hand"]
 

@@ -46,9 +46,10 @@ def start(layout: Layout, until_eof: bool = False) -> "subprocess.Popen[bytes]":
     return keeper
 
 
-def free_ports() -> int:
-    """Return the first of a range of unused ports, one for each service."""
-    for first in range(15000, 25000, 10):
+def free_ports(worker: str) -> int:
+    """Return the first of a range of unused ports, one for each service; workers of pytest-xdist do not share any."""
+    first_pool = 15000 + 1000 * (int(worker.removeprefix("gw")) % 10 if worker.startswith("gw") else 0)
+    for first in range(first_pool, first_pool + 1000, 10):
         with contextlib.ExitStack() as sockets:
             try:
                 for offset in API_PORTS.values():
