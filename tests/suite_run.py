@@ -16,7 +16,7 @@ PYTHON = ".venv/bin/python"
 LOGS = ROOT / "target" / "tests"
 BASE_AGE_S = 12 * 3600
 SLOWEST_COUNT = 25
-STEPS_AT_A_TIME = 3
+STEPS_AT_A_TIME = 2
 
 
 class Step(NamedTuple):
