@@ -107,7 +107,9 @@ class Keeper:
 
     def _database(self) -> None:
         directory, sock = self.layout.directory / "mysql", self.layout.database_socket
-        own = ("--no-defaults", "--user=root", f"--datadir={directory}")
+        scratch = self.layout.directory / "mysql-tmp"  # other PID namespaces use the same table names
+        scratch.mkdir()
+        own = ("--no-defaults", "--user=root", f"--datadir={directory}", f"--tmpdir={scratch}")
         self.run(
             "mariadb-install", "mariadb-install-db", *own, "--auth-root-authentication-method=normal", "--skip-test-db"
         )
