@@ -13,7 +13,7 @@ from tests.conftest import skip_or_fail
 from tests.lab.bench import FULL_RATE
 from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, run_loopback_vm
 
-from nodrop.errors import ImageError
+from nodrop.errors import ImageError, OfferedShortError
 from nodrop.system.native_binaries import find_binary
 from nodrop.vmimage.build import Recipe, VmImage, build_image, write_image
 from nodrop.vmimage.packages import Packages
@@ -86,7 +86,8 @@ def measure(scratch: Path, inside: list[str], *keys: str) -> dict[str, object]:
     command = [*inside, sys.executable, "-m", "nodrop", "run", "--sut", "ext", *flags, "--rate", "2kpps"]
     command += ["--duration", "2s", *FULL_RATE, "--results-dir", "results", "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=scratch)
-    assert done.returncode == 0, done.stderr
+    # The guest may take the tester's CPU for longer than the trial lasts.
+    assert done.returncode in (0, OfferedShortError.exit_code), done.stderr
     result: dict[str, object] = json.loads(done.stdout)
     return result
 
