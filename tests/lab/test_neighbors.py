@@ -51,6 +51,11 @@ print(arp, nd)
 """Counts ARP announcements (RFC 5227) and unsolicited neighbor advertisements that a station sends."""
 
 
+def mark_dpdk(*backends: str) -> list[object]:
+    """Return the back ends as parameters; that of DPDK belongs to the suite of its name, which installs the library."""
+    return [pytest.param(each, marks=pytest.mark.dpdk) if each == "dpdk" else each for each in backends]
+
+
 def require_built_in(backend: str) -> None:
     if backend == "dpdk" and not has_dpdk():
         skip_or_fail("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
@@ -60,7 +65,7 @@ def ip_keys(version: int) -> dict[str, object]:
     return {"traffic.ip": version, "frame_bytes": FRAME_BYTES}
 
 
-@pytest.mark.parametrize("backend", ["af_packet", "af_xdp", "dpdk"])
+@pytest.mark.parametrize("backend", mark_dpdk("af_packet", "af_xdp", "dpdk"))
 @pytest.mark.parametrize("version", [4, 6])
 def test_a_router_that_forgets_its_neighbors_in_a_trial_asks_again_and_loses_nothing(
     version: int, backend: str
@@ -173,7 +178,7 @@ def test_a_next_hop_that_keeps_silent_ends_the_run_with_its_name(version: int) -
     assert GeneratorError.exit_code == 4
 
 
-@pytest.mark.parametrize("backend", get_args(Backend))
+@pytest.mark.parametrize("backend", mark_dpdk(*get_args(Backend)))
 def test_a_router_with_a_mac_address_nobody_planned_is_found(backend: str) -> None:
     require_built_in(backend)
     mac = "02:00:00:00:00:77"
