@@ -81,7 +81,8 @@ def test_frames_leave_with_the_ports_own_addresses_and_pass_what_is_there(namesp
     assert isinstance(plan, dict) and isinstance(facts, dict)
     sources = [stream["layers"][0]["src"] for stream in plan["traffic"]["streams"]]
     assert sources == [read_mac(namespace, "left"), read_mac(namespace, "right")]
-    assert plan["warnings"] == []  # not even about the unknown speed of a port
+    # Not even about the unknown speed of a port; other tests may measure at the same time.
+    assert [each for each in plan["warnings"] if not each.startswith("another run measured")] == []
     (trial,) = result["trials"]  # type: ignore[misc]
     assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in trial["streams"])
     assert facts["stage"]["sut_pid"] == 0 and len(facts["stage"]["interfaces"]) == 2
