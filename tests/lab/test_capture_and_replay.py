@@ -134,6 +134,35 @@ def pcap(tmp_path: Path) -> Path:
     return file
 
 
+def test_the_whole_ethernet_frames_of_a_damaged_file_are_inspected(pcap: Path, tmp_path: Path) -> None:
+    whole = pcap.read_bytes()
+    cut_off = tmp_path / "cut-off.pcap"
+    cut_off.write_bytes(whole[:-1])
+    contents = inspect_replay(ReplaySource(file=str(cut_off)))
+    assert (contents.frame_count, contents.cut_off_after, contents.other_link_count) == (5, 5, 0)
+
+    with_fcs = tmp_path / "fcs.pcap"
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 0x24000001)
+    frames = (struct.pack("<IIII", 1, 0, len(frame) + 4, len(frame) + 4) + frame + bytes(4) for frame in MIX)
+    with_fcs.write_bytes(head + b"".join(frames))
+    assert inspect_replay(ReplaySource(file=str(with_fcs))) == inspect_replay(ReplaySource(file=str(pcap)))
+
+    def build_block(kind: int, body: bytes) -> bytes:
+        return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
+
+    def build_packet(interface: int, frame: bytes) -> bytes:
+        head = struct.pack("<IIIII", interface, 0, 0, len(frame), len(frame))
+        return build_block(6, head + frame + bytes(-len(frame) % 4))
+
+    links = [build_block(1, struct.pack("<HHI", link, 0, 0)) for link in (1, 101)]
+    packets = [build_packet(1, MIX[0][14:]), *(build_packet(0, frame) for frame in MIX)]
+    section = build_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    mixed = tmp_path / "mixed.pcapng"
+    mixed.write_bytes(b"".join([section, *links, *packets]))
+    contents = inspect_replay(ReplaySource(file=str(mixed)))
+    assert (contents.frame_count, contents.cut_off_after, contents.other_link_count) == (6, None, 1)
+
+
 def test_a_file_is_inspected_as_it_is(pcap: Path) -> None:
     inspected = inspect_replay(ReplaySource(file=str(pcap)))
     assert (inspected.frame_count, inspected.template_count, inspected.grown_count) == (6, 4, 1)

@@ -92,6 +92,16 @@ def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() 
     )
 
 
+def test_frames_that_a_file_does_not_yield_are_named() -> None:
+    found = FOUND.model_copy(update={"other_link_count": 2, "cut_off_after": 12})
+    keys = {"traffic.replay.file": "dns.pcap", "bidirectional": False}
+    plan = build_plan(build_config((), keys), Resolvers(inspect_replay=lambda _source: found))
+    assert describe_traffic(plan.traffic) == (
+        "10 frames of dns.pcap (76 to 1600 bytes, 3 grown for the signature; 2 of other links skipped; "
+        "the file is cut off after frame 12) one way"
+    )
+
+
 def test_the_file_is_asked_for_with_filter_and_limit() -> None:
     requested: list[ReplaySource] = []
 

@@ -2,7 +2,7 @@
 
 use nodrop_engine::EngineError;
 use nodrop_model::{CompileReply, CompileRequest, InspectReply, ReplaySpec, StreamSpec};
-use nodrop_port::pcap::{self, Filter};
+use nodrop_port::pcap::{self, FileFrames, Filter};
 use nodrop_wire::{REPLAY_FRAMES_MAX, ReplayFrames, SourceFrame, replay};
 
 /// Describe the frames of a replay file.
@@ -11,11 +11,14 @@ use nodrop_wire::{REPLAY_FRAMES_MAX, ReplayFrames, SourceFrame, replay};
 /// If the file cannot be read or replayed; the message names file and key.
 pub fn inspect(request: &ReplaySpec) -> Result<InspectReply, EngineError> {
     let spec = StreamSpec { layers: vec![], ..StreamSpec::udp(0, 0, 0, 0, 1) };
-    let replayed = frames(&spec, request)?;
+    let content = read(request)?;
+    let replayed = convert(&spec, request, &content)?;
     Ok(InspectReply {
         frame_count: replayed.sizes.iter().map(|size| u64::from(size.weight)).sum(),
         template_count: replayed.frames.templates().len(),
         grown_count: replayed.grown_count,
+        other_link_count: content.other_link_count,
+        cut_off_after: content.cut_off.then_some(content.seen_count),
         sizes: replayed.sizes,
         signature_offsets: replayed.offsets,
     })
@@ -32,8 +35,12 @@ pub fn compile(request: &CompileRequest) -> Result<CompileReply, EngineError> {
 
 /// Read a stream's frames from its file.
 pub(crate) fn frames(spec: &StreamSpec, replay_spec: &ReplaySpec) -> Result<ReplayFrames, EngineError> {
+    convert(spec, replay_spec, &read(replay_spec)?)
+}
+
+/// Read the frames of a file that match the filter. At least one does.
+fn read(replay_spec: &ReplaySpec) -> Result<FileFrames, EngineError> {
     let ReplaySpec { file, filter, frame_count_max } = replay_spec;
-    let key = |key: &str, error: &dyn std::fmt::Display| EngineError::Request(format!("replay.{key}: {error}"));
     let limit = frame_count_max.map_or(REPLAY_FRAMES_MAX, |limit| limit as usize);
     if !(1..=REPLAY_FRAMES_MAX).contains(&limit) {
         return Err(key("frame_count_max", &format!("{limit} is out of range; use 1 to {REPLAY_FRAMES_MAX}")));
@@ -57,9 +64,18 @@ pub(crate) fn frames(spec: &StreamSpec, replay_spec: &ReplaySpec) -> Result<Repl
         );
         return Err(key("file", &message));
     }
+    Ok(content)
+}
+
+/// Convert frames of a file to a stream's.
+fn convert(spec: &StreamSpec, replay_spec: &ReplaySpec, content: &FileFrames) -> Result<ReplayFrames, EngineError> {
     fn source(frame: &pcap::FileFrame) -> SourceFrame<'_> {
         SourceFrame { number: frame.number, frame_len: frame.frame_len, bytes: &frame.bytes }
     }
     let sources: Vec<SourceFrame<'_>> = content.frames.iter().map(source).collect();
-    replay(spec, &sources).map_err(|error| key("file", &format!("{file}: {error}")))
+    replay(spec, &sources).map_err(|error| key("file", &format!("{}: {error}", replay_spec.file)))
+}
+
+fn key(key: &str, error: &dyn std::fmt::Display) -> EngineError {
+    EngineError::Request(format!("replay.{key}: {error}"))
 }

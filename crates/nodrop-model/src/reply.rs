@@ -102,6 +102,12 @@ pub struct InspectReply {
     pub template_count: usize,
     /// Frames that were extended to make space for the signature.
     pub grown_count: u64,
+    /// Frames of links other than Ethernet, which are skipped.
+    #[serde(default)]
+    pub other_link_count: u64,
+    /// Number of whole frames of a file that ends within a frame; None if it does not.
+    #[serde(default)]
+    pub cut_off_after: Option<u64>,
     /// Frame sizes and their counts.
     pub sizes: Vec<SizeShare>,
     /// Offsets at which signatures begin.

@@ -147,11 +147,16 @@ def describe_traffic(traffic: "Traffic") -> str:
 
 
 def describe_replay(replay: "Replay", stream: "Stream") -> str:
-    """Return the frames of a file: `120 frames of dns.pcap (72 to 594 bytes, 3 grown for the signature)`."""
+    """Return the frames of a file, and which of its frames are not sent.
+
+    `120 frames of dns.pcap (72 to 594 bytes, 3 grown for the signature; 2 of other links skipped)`
+    """
     sizes = sorted({size.frame_bytes for size in stream.sizes})
     span = f"{sizes[0]} to {sizes[-1]} bytes" if len(sizes) > 1 else f"{sizes[0]} bytes"
     grown = f", {replay.grown_count} grown for the signature" if replay.grown_count else ""
-    return f"{format_count(replay.frame_count, 'frame')} of {Path(replay.file).name} ({span}{grown})"
+    skipped = f"; {replay.other_link_count} of other links skipped" if replay.other_link_count else ""
+    cut_off = "" if replay.cut_off_after is None else f"; the file is cut off after frame {replay.cut_off_after}"
+    return f"{format_count(replay.frame_count, 'frame')} of {Path(replay.file).name} ({span}{grown}{skipped}{cut_off})"
 
 
 def format_frame_sizes(stream: "Stream") -> str:

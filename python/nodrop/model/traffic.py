@@ -89,6 +89,10 @@ class ReplayContents(Value):
     """Number of different frames."""
     grown_count: int
     """Frames enlarged to hold the signature."""
+    other_link_count: int = 0
+    """Frames of links other than Ethernet, which are skipped."""
+    cut_off_after: int | None = None
+    """Number of whole frames of a file that ends within a frame; None if it does not."""
     sizes: tuple[SizeShare, ...]
     """Sizes with their numbers of frames."""
     signature_offsets: tuple[int, ...]
@@ -103,6 +107,8 @@ class Replay(ReplaySource):
     frame_count: int
     template_count: int
     grown_count: int
+    other_link_count: int = 0
+    cut_off_after: int | None = None
 
 
 class Stream(Value):

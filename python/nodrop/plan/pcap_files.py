@@ -59,7 +59,7 @@ def build_replay_streams(config: Config, lab: LabPlan, replayed: ReplayInput) ->
     replay = Replay(
         **source.model_dump(),
         macs=config.traffic.replay.macs,
-        **contents.model_dump(include={"frame_count", "template_count", "grown_count"}),
+        **contents.model_dump(exclude={"sizes", "signature_offsets"}),
     )
     ways = range(2 if config.bidirectional else 1)
     if any(end.tags for end in plan_chain_ends(config, lab)[0]):
