@@ -7,6 +7,7 @@ import click
 from nodrop import __version__
 from nodrop.cli.lazy import LazyGroup
 from nodrop.errors import ConfigError, NodropError
+from nodrop.system.output_encoding import accept_any_text
 
 SECTIONS = {
     "Measure": ("run", "calibrate", "doctor", "lab", "status", "cleanup"),
@@ -45,6 +46,7 @@ def nodrop() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code. Errors are messages on standard error, not tracebacks."""
+    accept_any_text()
     try:
         return int(nodrop.main(args=arguments, prog_name="nodrop", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:

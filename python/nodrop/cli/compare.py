@@ -143,9 +143,10 @@ def _select_sides(
 def _show(comparison: "Comparison", form: str, measured: "MeasuredSuite | None") -> None:
     """Print the comparison; that of runs just measured on one screen of a terminal."""
     if form == "json":
+        from nodrop.cli.outputs import print_json
         from nodrop.formatting.messages import WITH_SENTENCES
 
-        click.echo(comparison.model_dump_json(indent=1, context=WITH_SENTENCES))
+        print_json(comparison.model_dump_json(indent=1, context=WITH_SENTENCES) + "\n")
         return
     from nodrop.report.document.comparison import build_comparison_section
 

@@ -10,6 +10,7 @@ import click
 from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError
+from nodrop.system.output_encoding import escape_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -136,9 +137,14 @@ def write_json(text: str, file: str | None) -> None:
     from nodrop import store
 
     if file == STDOUT:
-        click.echo(text, nl=False)
+        print_json(text)
     elif file:
         store.write_text(Path(file), text)
+
+
+def print_json(text: str) -> None:
+    """Print JSON; in an encoding other than UTF-8, with escape sequences."""
+    click.echo(escape_json(text, sys.stdout), nl=False)
 
 
 def _change_owner(path: Path, ship: "ShipPlan") -> None:

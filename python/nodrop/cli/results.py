@@ -13,6 +13,7 @@ from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import RESULT
 from nodrop.cli.result_filters import filter_options, make_filter, print_index_problems, store_options
 from nodrop.errors import ConfigError, NodropError
+from nodrop.system.output_encoding import escape_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,7 +117,7 @@ def _format_lines(rows: "Sequence[ResultRow]", form: str) -> "Iterator[str]":
         if rows:
             yield from format_listing(rows, get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH)
     elif form == "json":
-        yield "[" + ",\n ".join(row.model_dump_json() for row in rows) + "]"
+        yield escape_json("[" + ",\n ".join(row.model_dump_json() for row in rows) + "]", sys.stdout)
     else:
         from nodrop.export.table import build_wide_table, to_csv
 

@@ -12,6 +12,7 @@ from nodrop.cli.outputs import (
     Outputs,
     format_option,
     nfvbench_json_option,
+    print_json,
     print_nfvbench,
     require_writable,
     write_json,
@@ -95,7 +96,7 @@ def _print_runs(
     """Print runs, unless JSON goes to standard output, and write NFVbench's JSON on request."""
     require_writable(outputs.nfvbench_json, "--nfvbench-json")
     if as_json:
-        click.echo(content, nl=False)
+        print_json(content)
     elif outputs.nfvbench_json != STDOUT:
         outputs.show(runs, render)
     if outputs.nfvbench_json:
@@ -119,7 +120,7 @@ def _print_host(stored: "RunResult", as_json: bool) -> None:
             "earlier releases have none"
         )
     if as_json:
-        click.echo(format_descriptor(chd, "json"), nl=False)
+        print_json(format_descriptor(chd, "json"))
     else:
         print_renderable(Group(*build_host_parts(chd)), sys.stdout)
 
@@ -129,7 +130,7 @@ def _print_nfvbench_file(stored: "StoredNfvbench", outputs: Outputs, as_json: bo
     if outputs.nfvbench_json:
         raise ConfigError(f"--nfvbench-json: {stored.path} already has that form; copy the file")
     if as_json:
-        click.echo(stored.path.read_text(encoding="utf-8"), nl=False)
+        print_json(stored.path.read_text(encoding="utf-8"))
         return
     if outputs.form in ("text", "nfvbench"):
         click.echo(f"{stored.path}: NFVbench's form, written by {stored.writer}\n")

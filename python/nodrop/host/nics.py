@@ -229,7 +229,7 @@ def load_pci_names() -> PciNames:
     """Load this machine's list; empty if there is none."""
     for place in PCI_IDS_FILES:
         try:
-            return PciNames(Path(place).read_text(errors="replace"), place)
+            return PciNames(Path(place).read_text(encoding="utf-8", errors="replace"), place)
         except OSError:
             continue
     return PciNames("", "")

@@ -59,7 +59,7 @@ def _cpus(pid: int) -> set[int]:
 def _read(pid: int) -> tuple[float, float]:
     """Return time on the CPU and time waiting for one, in seconds (Documentation/scheduler/sched-stats.rst)."""
     try:
-        ran, waited, slices = Path(f"/proc/{pid}/schedstat").read_text().split()
+        ran, waited, slices = Path(f"/proc/{pid}/schedstat").read_text(encoding="utf-8").split()
         return int(ran) / 1e9, int(waited) / 1e9 - int(slices) * WAKE_UP_S
     except (OSError, ValueError):  # the process ended, or this kernel is built without schedstats
         return 0.0, 0.0

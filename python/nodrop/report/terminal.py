@@ -25,6 +25,7 @@ from nodrop.report.document.blocks import (
 )
 from nodrop.report.document.run_summary import build_run_summary
 from nodrop.report.document.screen import build_screen
+from nodrop.system.output_encoding import is_utf, replace_missing_characters
 
 STYLES: dict[Tone, str] = {
     "plain": "",
@@ -37,6 +38,8 @@ CELL_STYLES: dict[Tone, str] = STYLES | {"good": "green", "bad": "red"}
 MARKS: dict[Tone, str] = {"plain": "- ", "good": "- ", "caution": "! ", "bad": "! ", "quiet": "- "}
 GAP = 2
 """Blanks between two columns, one of them part of the table's frame."""
+HEADER_RULE = box.Box(str(box.SIMPLE_HEAD), ascii=True)
+"""A rule below the header; marked as ASCII because rich draws frames with bars in other encodings than UTF-8."""
 LONG_WIDTH_MIN = 30
 """The width below which a column of sentences moves below its table."""
 HEADING_LINES_MAX = 3
@@ -137,7 +140,11 @@ class TerminalTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield caption, parts, sentences without a column, and note."""
-        table, width = self._table, options.max_width
+        table = _replace_missing_characters(self._table, options.encoding)
+        yield from TerminalTable(table, with_rule=self._with_rule)._render_parts(options.max_width)
+
+    def _render_parts(self, width: int) -> Iterator[RenderableType]:
+        table = self._table
         if table.caption:
             yield Text(f"{table.caption}:", style="bold")
         groups = group_columns(table, width)
@@ -163,6 +170,17 @@ class TerminalTable:
             texts = [row[column].text for column in self._long if row[column].text != "-"]
             if texts:
                 yield _render_item(f"{row[0].text:>3} ", " → ".join(texts), "")
+
+
+def _replace_missing_characters(table: Table, encoding: str) -> Table:
+    """Return a table without the characters that the encoding lacks: those in ASCII may be wider."""
+    if is_utf(encoding):
+        return table
+    columns = (each.replace(title=replace_missing_characters(each.title, encoding)) for each in table.columns)
+    rows = (
+        tuple(cell.replace(text=replace_missing_characters(cell.text, encoding)) for cell in row) for row in table.rows
+    )
+    return table.replace(columns=tuple(columns), rows=tuple(rows))
 
 
 def group_columns(table: Table, width: int) -> list[list[int]]:
@@ -214,7 +232,7 @@ def _list_cell_texts(table: Table, column: int) -> list[str]:
 
 def _render_part(table: Table, columns: Sequence[int], *, with_rule: bool) -> RichTable:
     part = RichTable(
-        box=box.SIMPLE_HEAD if with_rule else None,
+        box=HEADER_RULE if with_rule else None,
         padding=(0, GAP - 1 if with_rule else GAP, 0, 0),
         show_edge=False,
         pad_edge=False,

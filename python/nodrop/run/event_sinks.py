@@ -165,7 +165,7 @@ def _prepare_file(ship: ShipPlan, key: str) -> Path:
     path = Path(getattr(ship, key))
     store.require_writable(path.parent, f"ship.{key}")
     try:
-        path.open("a").close()
+        path.open("a", encoding="utf-8").close()
         change_owner(path, ship.user_id, ship.group_id)
     except OSError as error:
         raise ConfigError(f"ship.{key}: cannot write to {path}: {error.strerror}; choose another file") from None

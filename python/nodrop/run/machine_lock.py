@@ -340,7 +340,7 @@ def _read_process(pid: int, uid: int) -> ActiveProcess | None:
 def _read(path: Path) -> ActiveProcess | None:
     """Return a record whose process still runs; remove one that outlived its process."""
     try:
-        entry = ActiveProcess.model_validate_json(path.read_text())
+        entry = ActiveProcess.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError):
         return None
     if is_running(entry.process):

@@ -235,7 +235,12 @@ def _check_program(name: str, program: str, error: type[NodropError]) -> Capabil
     try:
         path = find_binary(program, error)
         process = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=True
+            [path, "--version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=PROGRAM_TIMEOUT_S,
+            check=True,
         )
         result = f"{process.stdout.strip()} ({path})"
     except NodropError as missing:
@@ -256,7 +261,7 @@ def _try_in_child(action: Callable[[], str]) -> tuple[str, str]:
     if not pid:
         _write_reply(action, writer)
     os.close(writer)
-    with os.fdopen(reader) as answer:
+    with os.fdopen(reader, encoding="utf-8") as answer:
         result, _, refusal = answer.read().partition("\0")
     os.waitpid(pid, 0)
     return result, refusal if result or refusal else "the child process died"

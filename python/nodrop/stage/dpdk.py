@@ -23,7 +23,13 @@ def has_dpdk() -> bool:
     try:
         program = find_binary("nodrop-engine", GeneratorError)
         process = subprocess.run(
-            [program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+            [program],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TIMEOUT_S,
+            check=True,
         )
         return bool(json.loads(process.stdout.splitlines()[0]).get("dpdk"))
     except (GeneratorError, OSError, subprocess.SubprocessError, ValueError, IndexError):
@@ -34,7 +40,9 @@ def describe_library() -> str:
     """Return the version of the libdpdk that pkg-config finds, which is the one to build with."""
     try:
         requested = ["pkg-config", "--modversion", "libdpdk"]
-        process = subprocess.run(requested, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+        process = subprocess.run(
+            requested, capture_output=True, encoding="utf-8", errors="replace", timeout=TIMEOUT_S, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return "no libdpdk to build with"
     return f"libdpdk {process.stdout.strip()}"

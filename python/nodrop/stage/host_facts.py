@@ -32,7 +32,7 @@ def read_cpu_flags() -> frozenset[str]:
 def read_text(path: Path) -> str:
     """Return the text of a small /proc or /sys file without its newline; empty if the file does not exist."""
     try:
-        return path.read_text().strip()
+        return path.read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 

@@ -26,7 +26,7 @@ Namespaces = Mapping[str, int]
 def disable_ipv6() -> None:
     """Disable IPv6 on interfaces created later, if /proc/sys is writable; `set_up` covers the rest."""
     with contextlib.suppress(OSError):
-        Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
+        Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1", encoding="utf-8")
 
 
 def connect_sut(plan: LabPlan, pids: Namespaces) -> None:

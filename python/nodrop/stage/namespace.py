@@ -136,9 +136,9 @@ def _unshare_user() -> None:
     try:
         _call("unshare", CLONE_NEWUSER | CLONE_NEWNET)
         # an unprivileged process may map a group only after giving up setgroups(2): user_namespaces(7)
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
-        Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+        Path("/proc/self/setgroups").write_text("deny", encoding="utf-8")
+        Path("/proc/self/uid_map").write_text(f"0 {uid} 1", encoding="utf-8")
+        Path("/proc/self/gid_map").write_text(f"0 {gid} 1", encoding="utf-8")
     except OSError as error:
         raise StageError(_format_refusal("a user namespace with a network namespace", error)) from error
 
@@ -173,7 +173,7 @@ _ENOUGH = {
 
 def _read_setting(name: str) -> str | None:
     try:
-        return Path("/proc/sys", *name.split(".")).read_text().strip()
+        return Path("/proc/sys", *name.split(".")).read_text(encoding="utf-8").strip()
     except OSError:
         return None
 

@@ -66,7 +66,8 @@ class _OvsTools:
             env=_collect_environment(),
             input=stdin_text,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
         )
         if process.returncode:

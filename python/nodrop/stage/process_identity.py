@@ -83,7 +83,7 @@ def _has_ended(handle: int, timeout_s: float) -> bool:
 def _start_ticks(pid: int) -> int | None:
     """Return the start time of a process; None if it does not run."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):
         return None
     state, *fields = stat.rpartition(")")[2].split()

@@ -89,4 +89,4 @@ def raise_priority() -> None:
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, HIGH_PRIORITY)
     with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(SESSION_PRIORITY))
+        Path("/proc/self/autogroup").write_text(str(SESSION_PRIORITY), encoding="utf-8")

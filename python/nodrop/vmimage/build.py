@@ -166,7 +166,9 @@ def write_image(image: VmImage, file: Path, form: str) -> Manifest:
 def _convert_to_qcow2(raw: Path) -> Path:
     qcow2 = raw.with_name("qcow2")
     command = [_find_qemu_img(), "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(qcow2)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", timeout=TIMEOUT_S, check=False
+    )
     if done.returncode:
         raise ImageError(f"qemu-img convert failed: {done.stderr.strip()}")
     return qcow2

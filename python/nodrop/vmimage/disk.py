@@ -91,7 +91,8 @@ class _DiskWriter:
         try:
             done = subprocess.run(
                 [self._bin / program, *arguments],
-                capture_output=True, text=True, cwd=self._scratch, env=surroundings, timeout=TIMEOUT_S, check=False,
+                capture_output=True, encoding="utf-8", errors="replace", cwd=self._scratch, env=surroundings,
+                timeout=TIMEOUT_S, check=False,
             )  # fmt: skip
         except OSError as error:
             raise ImageError(

@@ -79,7 +79,9 @@ def find_libraries(program: Path) -> dict[str, bytes]:
         raise ImageError(f"{program}: cannot read nodrop-vnf: {error.strerror}") from error
     if head[:4] != b"\x7fELF" or head[18:20] != ELF_X86_64:
         raise ImageError(f"{program}: not a program for x86-64; select one with --vnf FILE")
-    done = subprocess.run(["ldd", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["ldd", program], capture_output=True, encoding="utf-8", errors="replace", timeout=60, check=False
+    )
     if any(words in done.stdout + done.stderr for words in STATIC):
         return {}
     libraries = {}

@@ -216,7 +216,15 @@ def _run_apt(*arguments: str, directory: Path) -> str:
             "or download the packages there and pass their directory: --packages DIR"
         )
     command = ["apt-get", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=directory, timeout=APT_TIMEOUT_S, check=False)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        cwd=directory,
+        timeout=APT_TIMEOUT_S,
+        check=False,
+    )
     if done.returncode:
         message = next((line for line in done.stderr.splitlines() if line.startswith("E:")), done.stderr.strip())
         raise ImageError(

@@ -9,7 +9,7 @@ import click
 
 from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import DIR, FILE, RESULT
-from nodrop.cli.outputs import require_writable
+from nodrop.cli.outputs import print_json, require_writable
 from nodrop.cli.search_options import collect_overrides, lock_options, search_options
 from nodrop.errors import ConfigError, SearchError
 
@@ -205,7 +205,7 @@ def _print_failures(failures: "Sequence[Failure]") -> None:
 def _output_table(table: "RuleCostTable", flags: dict[str, Any]) -> None:
     """Print, plot and write the table."""
     if flags["form"] == "json":
-        click.echo(table.model_dump_json(indent=1))
+        print_json(table.model_dump_json(indent=1) + "\n")
     else:
         _print_report(table, flags["form"])
     if flags["plot"]:

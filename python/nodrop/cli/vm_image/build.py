@@ -68,7 +68,7 @@ def build(
     image = build_image(recipe, lambda text: click.echo(f"nodrop: {text}", err=True))
     reported = write_image(image, file, form)
     if manifest:
-        Path(manifest).write_text(reported.model_dump_json(indent=2) + "\n")
+        Path(manifest).write_text(reported.model_dump_json(indent=2) + "\n", encoding="utf-8")
     for line in _format_summary(file, reported, manifest):
         click.echo(line)
 

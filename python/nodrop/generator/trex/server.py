@@ -191,5 +191,5 @@ def _is_local(host: str) -> bool:
 def _write_private(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "w") as file:  # noqa: PTH123 - of a descriptor
+    with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - of a descriptor
         file.write(text)

@@ -205,7 +205,7 @@ def _explain_no_large_pages(host: HostDescriptor) -> str:
     if any((each.total_count.value or 0) > (each.used_count.value or 0) for each in pages if each.size_bytes == 2**21):
         return ""
     try:
-        is_off = "[never]" in Path(THP).read_text()
+        is_off = "[never]" in Path(THP).read_text(encoding="utf-8")
     except OSError:
         is_off = True
     return f"no large pages of 2 MiB are free, and transparent ones are off: echo madvise > {THP}" if is_off else ""
