@@ -23,7 +23,7 @@ const REMEDY: &str = "use a pcap or pcapng file of Ethernet frames";
 pub struct FileFrame {
     /// Position in the file, from 1, as other programs number them.
     pub number: u64,
-    /// WireInfo length, without FCS.
+    /// Length on the wire in bytes, without FCS.
     pub frame_len: usize,
     /// Captured bytes.
     pub bytes: Vec<u8>,

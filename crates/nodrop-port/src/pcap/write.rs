@@ -30,7 +30,7 @@ pub struct CaptureFrame<'a> {
     pub direction: FrameDirection,
     /// Wall-clock time, in nanoseconds since the epoch.
     pub time_ns: u64,
-    /// WireInfo length, without FCS.
+    /// Length on the wire in bytes, without FCS.
     pub frame_len: usize,
     /// Captured bytes.
     pub bytes: &'a [u8],

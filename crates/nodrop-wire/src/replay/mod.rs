@@ -25,7 +25,7 @@ const ADDRESS_BYTES: usize = 6;
 pub struct SourceFrame<'a> {
     /// Position in the file, for messages.
     pub number: u64,
-    /// WireInfo length, without FCS.
+    /// Length on the wire in bytes, without FCS.
     pub frame_len: usize,
     /// Captured bytes; the rest is filled with zeros.
     pub bytes: &'a [u8],
