@@ -101,7 +101,7 @@ def test_a_load_decided_early_is_an_upper_bound_until_its_trial_is_set_aside() -
     result = evidence(SHORT[0], lossy_trial(2, index=7))
     assert result.bounds().upper is None
     result.decide_early(LOAD_PPS, 7)
-    assert result.bounds().upper == LOAD_PPS and result.is_early(LOAD_PPS)
+    assert result.bounds().upper == LOAD_PPS and result.find_early(LOAD_PPS)
     result.set_aside(7)
     assert result.bounds().upper is None
 
@@ -109,7 +109,7 @@ def test_a_load_decided_early_is_an_upper_bound_until_its_trial_is_set_aside() -
 def test_what_classification_says_anyway_is_not_early() -> None:
     result = evidence(NDR, lossy_trial(30, index=7))
     result.decide_early(LOAD_PPS, 7)
-    assert not result.is_early(LOAD_PPS)
+    assert not result.find_early(LOAD_PPS)
 
 
 def test_a_load_accepted_after_a_short_trial_is_a_lower_bound_below_the_upper_one_only() -> None:

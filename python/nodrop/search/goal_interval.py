@@ -19,35 +19,46 @@ ROUNDING = 1.0 + 1e-9
 """Rounding may increase the width between two bounds by this factor."""
 
 
-def compute_goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load_pps: float) -> Interval:
+def compute_goal_interval(
+    goal: Goal,
+    trials_at: TrialsAt,
+    min_load_pps: float,
+    max_load_pps: float,
+    bounds: RelevantBounds[float] | None = None,
+) -> Interval:
     """Return the relevant bounds of a goal; the lowest (highest) load measured replaces a missing one, invalid.
 
     Args:
         goal: with every attribute set.
         trials_at: all trials so far, for any goal.
         min_load_pps, max_load_pps: the loads allowed.
+        bounds: the bounds, if the search has rules of its own; by default those of the trials.
     """
-    bounds = find_relevant_bounds(trials_at, goal)
+    bounds = bounds or find_relevant_bounds(trials_at, goal)
     low = bounds.lower if bounds.lower is not None else min(trials_at, default=None)
     high = bounds.upper if bounds.upper is not None else max(trials_at, default=None)
     throughput_pps = None
-    if bounds.lower is not None:
+    if bounds.lower in trials_at:
         throughput_pps = compute_conditional_throughput(bounds.lower, trials_at[bounds.lower], goal)
     return Interval(
         goal=goal,
-        lower_index=None if low is None else _pick_representative(trials_at[low], goal).trial_index,
+        lower_index=_find_representative_index(trials_at, low, goal),
         lower_load_pps=low,
         lower_valid=bounds.lower is not None,
-        upper_index=None if high is None else _pick_representative(trials_at[high], goal).trial_index,
+        upper_index=_find_representative_index(trials_at, high, goal),
         upper_load_pps=high,
         upper_valid=bounds.upper is not None,
-        final=all(load is not None and not classify(trials_at[load], goal).undecided for load in (low, high)),
+        final=all(load in trials_at and not classify(trials_at[load], goal).undecided for load in (low, high)),
         conditional_throughput_pps=throughput_pps,
         flags=_list_flags(goal, bounds, trials_at, min_load_pps, max_load_pps),
     )
 
 
-def _pick_representative(trials: Sequence[Evidence], goal: Goal) -> Evidence:
+def _find_representative_index(trials_at: TrialsAt, load_pps: float | None, goal: Goal) -> int | None:
+    return pick_representative(trials_at[load_pps], goal).trial_index if load_pps in trials_at else None
+
+
+def pick_representative(trials: Sequence[Evidence], goal: Goal) -> Evidence:
     """Return the trial that represents a load: the last of the longest that agree with its classification."""
     result = classify(trials, goal)
     agreeing = trials
@@ -74,6 +85,6 @@ def _list_flags(
     apart = (upper - lower) / upper if lower is not None and upper is not None else 0.0
     if goal.width_ratio and apart > goal.width_ratio * ROUNDING:
         flags.append(Flag.of("wide-interval", width_ratio=apart, goal_width_ratio=goal.width_ratio))
-    if upper is not None and classify(trials_at[upper], goal).full_high_s == 0:
+    if upper is not None and classify(trials_at.get(upper, ()), goal).full_high_s == 0:
         flags.append(Flag.of("short-upper-bound", load_pps=upper, full_s=goal.final_trial_duration_s))
     return tuple(flags)

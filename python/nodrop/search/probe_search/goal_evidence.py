@@ -1,9 +1,11 @@
 """The evidence of the trials for one goal, without those that were set aside."""
 
 import math
+from collections.abc import Sequence
 
 from nodrop.model.goal import Goal
 from nodrop.search.classification import Classification, Evidence, RelevantBounds, classify, find_relevant_bounds
+from nodrop.search.goal_interval import pick_representative
 from nodrop.search.probe_search.trial_trace import Trace
 
 FULL_LENGTH_SHARE = 0.999
@@ -20,6 +22,9 @@ class GoalEvidence:
     A trial counts as full-length if it lasted its time, or was stopped with more loss than the goal allows for all of
     it. A trial that lasted longer than the goal requires counts once for each part of the goal's duration. A shorter
     trial counts only if it lost steadily and clearly too much.
+
+    The bounds of related goals are ordered (see `relate`): a load that meets a goal also meets each that allows more
+    loss, and one that loses too much for a goal also does for each that allows less.
     """
 
     def __init__(self, goal: Goal, overhead_s: float) -> None:
@@ -35,6 +40,16 @@ class GoalEvidence:
         self._early_upper: dict[float, int] = {}
         self.accepted: dict[float, int] = {}
         """Lower bounds without a full-length trial, and the trial of each."""
+        self._stricter: list[GoalEvidence] = []
+        self._looser: list[GoalEvidence] = []
+
+    @staticmethod
+    def relate(evidences: Sequence["GoalEvidence"]) -> None:
+        """Order the bounds of these goals by their loss ratios."""
+        for each in evidences:
+            ratio = each.goal.loss_ratio
+            each._stricter = [other for other in evidences if other.goal.loss_ratio < ratio]
+            each._looser = [other for other in evidences if other.goal.loss_ratio > ratio]
 
     def add(self, trace: Trace, expected_ratio: float) -> None:
         """Add a trial.
@@ -75,30 +90,51 @@ class GoalEvidence:
         return classify(self.at(load_pps), self.goal)
 
     def bounds(self) -> RelevantBounds[float]:
-        """Return the relevant bounds (RFC 9971), including upper ones decided early."""
-        early_pps = min((load for load, i in self._early_upper.items() if i not in self._set_aside), default=math.inf)
-        below = {load: trials for load, trials in self.counted().items() if load < early_pps}
-        lower_pps, upper_pps = find_relevant_bounds(below, self.goal)
-        if upper_pps is None and not math.isinf(early_pps):
-            upper_pps = early_pps
-        fitting = [load for load in self.accepted if upper_pps is None or load < upper_pps]
-        return RelevantBounds(max([*fitting, lower_pps or 0.0]) or None, upper_pps)
+        """Return the relevant bounds (RFC 9971) of related goals: upper ones decided early and accepted lower ones too.
+
+        An upper bound of a goal that allows more loss is one of this goal, a lower bound of a goal that allows less as
+        well. Where trials disagree, upper bounds count, as among the trials of one goal.
+        """
+        uppers = [pps for each in (self, *self._looser) if (pps := each._find_own_upper()) is not None]
+        upper_pps = min(uppers, default=None)
+        below_pps = math.inf if upper_pps is None else upper_pps
+        lowers = [pps for each in (self, *self._stricter) if (pps := each._find_own_lower(below_pps)) is not None]
+        return RelevantBounds(max(lowers, default=None), upper_pps)
+
+    def lower_index(self, lower_pps: float) -> int:
+        """Return the trial that makes a load a lower bound of this goal; see `bounds`."""
+        for each in (self, *self._stricter):
+            if each.classification(lower_pps).is_lower:
+                return pick_representative(each.at(lower_pps), each.goal).trial_index
+        return next(each.accepted[lower_pps] for each in (self, *self._stricter) if lower_pps in each.accepted)
+
+    def upper_index(self, upper_pps: float) -> int:
+        """Return the trial that makes a load an upper bound of this goal; see `bounds`."""
+        for each in (self, *self._looser):
+            if each.classification(upper_pps).is_upper:
+                return pick_representative(each.at(upper_pps), each.goal).trial_index
+        early = self.find_early(upper_pps)
+        assert early
+        return early._early_upper[upper_pps]
 
     def accept(self, load_pps: float, trial_index: int) -> None:
         """Accept a load as a lower bound despite its short trial; see `accepted`."""
         self.accepted[load_pps] = trial_index
 
     def is_accepted(self, load_pps: float) -> bool:
-        """Return whether a load is a lower bound only because it was accepted."""
-        return load_pps in self.accepted and not self.classification(load_pps).is_lower
+        """Return whether a lower bound is one only because it was accepted."""
+        return not any(each.classification(load_pps).is_lower for each in (self, *self._stricter))
 
     def decide_early(self, load_pps: float, trial_index: int) -> None:
         """Accept a load as an upper bound before all trials that the classification requires."""
         self._early_upper[load_pps] = trial_index
 
-    def is_early(self, load_pps: float) -> bool:
-        """Return whether a load is an upper bound only because it was decided early."""
-        return load_pps in self._early_upper and not self.classification(load_pps).is_upper
+    def find_early(self, upper_pps: float) -> "GoalEvidence | None":
+        """Return the evidence for which an upper bound was decided early, if nothing else makes it one."""
+        related = (self, *self._looser)
+        if any(each.classification(upper_pps).is_upper for each in related):
+            return None
+        return next(each for each in related if upper_pps in each._early_upper)
 
     def clearly_exceeds(self, loss_ratio: float, times: float = 1.0) -> bool:
         """Return whether a loss ratio exceeds the one allowed by enough for a short trial to decide."""
@@ -136,6 +172,17 @@ class GoalEvidence:
     def part_count(self, trace: Trace) -> int:
         """Return the number of trials of the goal's duration that a trial counts for; at least 1."""
         return max(1, int(trace.elapsed_s / self.full_s / FULL_LENGTH_SHARE))
+
+    def _find_own_upper(self) -> float | None:
+        early = (load for load, index in self._early_upper.items() if index not in self._set_aside)
+        classified = find_relevant_bounds(self.counted(), self.goal).upper
+        return min((*early, *(() if classified is None else (classified,))), default=None)
+
+    def _find_own_lower(self, below_pps: float) -> float | None:
+        below = {load: trials for load, trials in self.counted().items() if load < below_pps}
+        classified = find_relevant_bounds(below, self.goal).lower
+        accepted = (load for load in self.accepted if load < below_pps)
+        return max((*accepted, *(() if classified is None else (classified,))), default=None)
 
     def _evidence_of(self, trace: Trace, expected_ratio: float) -> list[Evidence]:
         if self.is_full_length(trace):

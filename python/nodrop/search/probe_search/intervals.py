@@ -21,22 +21,25 @@ MIN_TRIALS = 5
 def make_interval(state: SearchState, goal_search: GoalSearch) -> Interval:
     """Return the relevant bounds of a goal (RFC 9971), and those decided with less evidence, flagged."""
     evidence = goal_search.evidence
-    lower_pps, upper_pps = evidence.bounds()
-    base = compute_goal_interval(evidence.goal, evidence.counted(), state.plan.min_load_pps, state.plan.max_load_pps)
+    bounds = evidence.bounds()
+    base = compute_goal_interval(
+        evidence.goal, evidence.counted(), state.plan.min_load_pps, state.plan.max_load_pps, bounds
+    )
     flags = [*base.flags]
     update: dict[str, object] = {}
-    if upper_pps is not None and evidence.is_early(upper_pps):
-        index = evidence.at(upper_pps)[-1].trial_index
-        update |= {"upper_load_pps": upper_pps, "upper_index": index, "upper_valid": True}
-        update["final"] = lower_pps is not None
-        flags = [flag for flag in flags if flag.code != "undecided-upper-bound"]
-        flags.append(_flag_early_bound(evidence, upper_pps))
-    if lower_pps is not None and evidence.is_accepted(lower_pps):
-        index = evidence.accepted[lower_pps]
-        update |= {"lower_load_pps": lower_pps, "lower_index": index, "lower_valid": True, "final": False}
-        update["conditional_throughput_pps"] = None
-        flags = [flag for flag in flags if flag.code != "undecided-lower-bound"]
-        flags.append(_flag_accepted_bound(state, evidence, lower_pps))
+    is_accepted = bounds.lower is not None and evidence.is_accepted(bounds.lower)
+    if bounds.upper is not None:
+        update["upper_index"] = evidence.upper_index(bounds.upper)
+        if early := evidence.find_early(bounds.upper):
+            flags = [flag for flag in flags if flag.code != "short-upper-bound"]
+            flags.append(_flag_early_bound(early, bounds.upper))
+    if bounds.lower is not None:
+        update["lower_index"] = evidence.lower_index(bounds.lower)
+        if is_accepted:
+            update["conditional_throughput_pps"] = None
+            flags.append(_flag_accepted_bound(state, evidence, bounds.lower))
+    if None not in bounds or is_accepted:
+        update["final"] = not is_accepted
     confidence = _build_confidence(state, goal_search)
     flags += [*_flag_deviations(evidence), *_flag_doubtful_bounds(confidence), *state.flags]
     return base.replace(**(update | confidence | {"flags": tuple(flags)}))
@@ -93,7 +96,7 @@ def _flag_early_bound(evidence: GoalEvidence, upper_pps: float) -> Flag:
 
 
 def _flag_accepted_bound(state: SearchState, evidence: GoalEvidence, lower_pps: float) -> Flag:
-    trace = next(t for t in state.model.traces if t.index == evidence.accepted[lower_pps])
+    trace = next(t for t in state.model.traces if t.index == evidence.lower_index(lower_pps))
     earlier = find_earlier_goal(state.plan, evidence)
     is_earlier = earlier is not None and earlier.lower_pps == lower_pps
     return Flag.of(

@@ -82,6 +82,7 @@ class SearchState:
     def __init__(self, plan: SearchPlan) -> None:
         self.plan = plan
         self.goal_searches = [GoalSearch(GoalEvidence(plan.complete(goal), plan.overhead_s)) for goal in plan.goals]
+        GoalEvidence.relate([goal_search.evidence for goal_search in self.goal_searches])
         self.model = SutModel()
         self.behaviors: list[SutBehavior] = []
         """Behaviors of the SUT so far, in order of time."""
