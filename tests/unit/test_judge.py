@@ -212,3 +212,37 @@ def test_a_goal_whose_search_ran_out_of_time_is_flagged_unless_it_was_found() ->
     message = (Flag(code="out-of-time", text="The time was over."),)
     assert goal_result(*far, flags=message).flags == message
     assert goal_result(*near, flags=message).flags == ()
+
+
+@pytest.mark.parametrize(
+    ("ndr_pps", "pdr_pps", "is_contradictory"),
+    [
+        ((800, 808), (800, 808), False),
+        ((800, 808), (808, 816), False),
+        ((808, 816), (800, 816), True),
+        ((800, 816), (800, 808), True),
+        ((808, 816), (None, 808), True),
+        ((None, 808), (None, None), False),
+    ],
+)
+def test_a_bound_above_that_of_a_goal_that_allows_more_loss_is_flagged(
+    ndr_pps: tuple[int | None, int], pdr_pps: tuple[int | None, int | None], is_contradictory: bool
+) -> None:
+    loads_pps = [800, 808, 816]
+    intervals = [
+        Interval(
+            goal=goal,
+            lower_index=None if lower is None else loads_pps.index(lower),
+            lower_load_pps=lower,
+            lower_valid=lower is not None,
+            upper_index=None if upper is None else loads_pps.index(upper),
+            upper_load_pps=upper,
+            upper_valid=upper is not None,
+            final=True,
+        )
+        for goal, (lower, upper) in ((NDR, ndr_pps), (PDR, pdr_pps))
+    ]
+    trials = [trial(index, load_pps) for index, load_pps in enumerate(loads_pps)]
+    ndr, pdr = compute_goal_results(PLAN, intervals, trials, sut_shares_tester_cpu=False)
+    assert "contradictory-goals" not in {flag.code for flag in ndr.flags}
+    assert ("contradictory-goals" in {flag.code for flag in pdr.flags}) is is_contradictory

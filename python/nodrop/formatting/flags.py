@@ -26,6 +26,10 @@ def _make_host_check_templates() -> Iterator[str]:
 
 FLAGS: Mapping[str, tuple[str, ...]] = {
     "buffer": ("The SUT buffers about {frames:frames} frames ({seconds:ms} at its capacity).",),
+    "contradictory-goals": (
+        "{strict_goal} allows less loss than {goal} and still has a higher bound: this search judges each goal by "
+        "itself.",
+    ),
     "degenerate": ("Both bounds of {goal} are the same load, {load_pps:load}: they enclose no interval.",),
     "degradation": (
         "In the course of trial {trial} the capacity fell from {begin_pps:load} to {end_pps:load} "

@@ -27,6 +27,10 @@ class Goal(Value):
     width_ratio: float | None = Field(default=None, gt=0, lt=1)
     """(upper - lower) / upper of bounds that are close enough (Goal Width)."""
 
+    def implies(self, other: "Goal") -> bool:
+        """Whether a load that meets this goal also meets the other one, which allows more loss and no fewer trials."""
+        return self.loss_ratio < other.loss_ratio and self.exceed_ratio <= other.exceed_ratio
+
 
 class Flag(Message):
     """A fact that readers of a result have to know."""

@@ -38,7 +38,7 @@ def compute_goal_interval(
     low = bounds.lower if bounds.lower is not None else min(trials_at, default=None)
     high = bounds.upper if bounds.upper is not None else max(trials_at, default=None)
     throughput_pps = None
-    if bounds.lower in trials_at:
+    if bounds.lower is not None and bounds.lower in trials_at:
         throughput_pps = compute_conditional_throughput(bounds.lower, trials_at[bounds.lower], goal)
     return Interval(
         goal=goal,
@@ -48,14 +48,19 @@ def compute_goal_interval(
         upper_index=_find_representative_index(trials_at, high, goal),
         upper_load_pps=high,
         upper_valid=bounds.upper is not None,
-        final=all(load in trials_at and not classify(trials_at[load], goal).undecided for load in (low, high)),
+        final=all(
+            load is not None and load in trials_at and not classify(trials_at[load], goal).undecided
+            for load in (low, high)
+        ),
         conditional_throughput_pps=throughput_pps,
         flags=_list_flags(goal, bounds, trials_at, min_load_pps, max_load_pps),
     )
 
 
 def _find_representative_index(trials_at: TrialsAt, load_pps: float | None, goal: Goal) -> int | None:
-    return pick_representative(trials_at[load_pps], goal).trial_index if load_pps in trials_at else None
+    if load_pps is None or load_pps not in trials_at:
+        return None
+    return pick_representative(trials_at[load_pps], goal).trial_index
 
 
 def pick_representative(trials: Sequence[Evidence], goal: Goal) -> Evidence:

@@ -52,7 +52,8 @@ def compute_goal_results(
         out_of_time: whether the time limit ended the search.
     """
     contexts = [_GoalContext(plan, interval, trials, sut_shares_tester_cpu, out_of_time) for interval in intervals]
-    return tuple(map(_build_goal_result, contexts))
+    results = [_build_goal_result(context) for context in contexts]
+    return tuple(_flag_contradiction(result, results) for result in results)
 
 
 class _GoalContext(NamedTuple):
@@ -121,6 +122,26 @@ def _build_goal_result(context: _GoalContext) -> GoalResult:
         else interval.loss_ratio_limit,
         flags=_list_flags(context, limit, regular),
     )
+
+
+def _flag_contradiction(result: GoalResult, results: Sequence[GoalResult]) -> GoalResult:
+    """Return the result, with a flag if a goal that allows less loss has a higher bound.
+
+    Published searches may judge each goal by trials of its own; nodrop's own search never ends so.
+    """
+    for strict in results:
+        if strict.goal.implies(result.goal) and (
+            _is_above(strict.lower, result.lower)
+            or _is_above(strict.upper, result.upper)
+            or (strict.lower and result.upper and strict.lower.load_pps >= result.upper.load_pps)
+        ):
+            flag = Flag.of("contradictory-goals", goal=result.goal.label, strict_goal=strict.goal.label)
+            return result.replace(flags=(*result.flags, flag))
+    return result
+
+
+def _is_above(bound: Bound | None, other: Bound | None) -> bool:
+    return bound is not None and other is not None and bound.load_pps > other.load_pps
 
 
 def _build_bound(trial: TrialResult | None) -> Bound | None:

@@ -45,11 +45,10 @@ class GoalEvidence:
 
     @staticmethod
     def relate(evidences: Sequence["GoalEvidence"]) -> None:
-        """Order the bounds of these goals by their loss ratios."""
+        """Order the bounds of these goals; see `Goal.implies`."""
         for each in evidences:
-            ratio = each.goal.loss_ratio
-            each._stricter = [other for other in evidences if other.goal.loss_ratio < ratio]
-            each._looser = [other for other in evidences if other.goal.loss_ratio > ratio]
+            each._stricter = [other for other in evidences if other.goal.implies(each.goal)]
+            each._looser = [other for other in evidences if each.goal.implies(other.goal)]
 
     def add(self, trace: Trace, expected_ratio: float) -> None:
         """Add a trial.
