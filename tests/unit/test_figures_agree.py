@@ -40,7 +40,7 @@ def assert_order(intervals: tuple[Interval, ...]) -> None:
 def test_bounds_of_goals_are_in_the_order_of_their_loss_ratios_after_every_trial(kind: str) -> None:
     draws = random.Random(kind)
     for _ in range(SEARCHES):
-        budget_s = draws.choice([draws.uniform(2.0, 15.0), draws.uniform(8.0, 40.0), 1e5])
+        budget_s = draws.choice([draws.uniform(2.0, 15.0), draws.uniform(8.0, 40.0), 300.0])
         plan = probe_plan(draws.choice(GOAL_SETS), search_duration_max_s=budget_s)
         search = create(plan)
         loads_pps = []
