@@ -1,14 +1,20 @@
-"""Disturbed trials of a search go on, but not beyond its time limit by more than their own duration."""
+"""A run with a budget ends within it: search, latency trials, retries and the extension of disturbed trials."""
 
 from pathlib import Path
 
 import pytest
 from tests.running import MILLION, Listener, make_environment, make_plan
 
+from nodrop.config.load import build_config
+from nodrop.explain.redecide import redecide
 from nodrop.generator.base import OnWindow
-from nodrop.model.trial import EXTENSION_MAX_RATIO, Trial, TrialResult, UndisturbedCounts
+from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult
+from nodrop.model.trial import EXTENSION_MAX_RATIO, Doubt, Trial, TrialResult, UndisturbedCounts, ValidityStatus
+from nodrop.plan import build_plan
 from nodrop.run.execute import execute
 from nodrop.simulation import SimulatedMeasurer
+from nodrop.simulation.measurer import OVERHEAD_S
 
 
 class DisturbedMeasurer(SimulatedMeasurer):
@@ -17,7 +23,6 @@ class DisturbedMeasurer(SimulatedMeasurer):
     def __init__(self, measurer: SimulatedMeasurer) -> None:
         super().__init__(measurer._traffic, MILLION, overhead_s=0.0)
         self.search_end_s = 0.0
-        self.longest_s = 0.0
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
         result = super().measure(trial, index, phase, on_window)
@@ -28,7 +33,6 @@ class DisturbedMeasurer(SimulatedMeasurer):
         extension_s = extension_s if limit_s is None else min(extension_s, limit_s)
         self.now_s += extension_s
         self.search_end_s = self.now_s
-        self.longest_s = max(self.longest_s, trial.duration_s)
         undisturbed = UndisturbedCounts(
             duration_s=result.duration_s,
             offered_count=result.offered_count,
@@ -40,7 +44,7 @@ class DisturbedMeasurer(SimulatedMeasurer):
 
 
 @pytest.mark.parametrize("budget_s", [3.0, 6.0, 20.0])
-def test_a_search_ends_within_its_budget_and_one_trial(tmp_path: Path, budget_s: float) -> None:
+def test_disturbed_trials_do_not_exceed_the_budget(tmp_path: Path, budget_s: float) -> None:
     measurers: list[DisturbedMeasurer] = []
 
     def disturb(measurer: SimulatedMeasurer) -> DisturbedMeasurer:
@@ -51,4 +55,70 @@ def test_a_search_ends_within_its_budget_and_one_trial(tmp_path: Path, budget_s:
     environment = make_environment(wrap=disturb)._replace(clock=lambda: measurers[0].now_s if measurers else 0.0)
     result = execute(plan, Listener(), environment)
     assert result.goals[0].lower or budget_s < 10.0
-    assert measurers[0].search_end_s <= budget_s + measurers[0].longest_s
+    assert measurers[0].search_end_s <= budget_s
+
+
+class ClockedMeasurer(SimulatedMeasurer):
+    """Its trials take their duration on the clock of the run; the first ones are invalid."""
+
+    def __init__(self, measurer: SimulatedMeasurer, invalid_count: int) -> None:
+        super().__init__(measurer._traffic, MILLION, OVERHEAD_S)
+        self._invalid_count = invalid_count
+
+    def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
+        result = super().measure(trial, index, phase, on_window)
+        if self._invalid_count:
+            self._invalid_count -= 1
+            return result.with_doubt(Doubt.invalid("tester_drops", count=1))
+        return result
+
+
+def run_clocked(plan: Plan, invalid_count: int = 0) -> tuple[RunResult, float]:
+    """Return the result and the time of its last frame, by the clock of the run."""
+    measurers: list[ClockedMeasurer] = []
+
+    def wrap(measurer: SimulatedMeasurer) -> ClockedMeasurer:
+        measurers.append(ClockedMeasurer(measurer, invalid_count))
+        return measurers[0]
+
+    environment = make_environment(wrap=wrap)._replace(clock=lambda: measurers[0].now_s if measurers else 0.0)
+    return execute(plan, Listener(), environment), measurers[0].now_s
+
+
+@pytest.mark.parametrize("budget_s", [4.0, 8.0, 12.0, 30.0])
+@pytest.mark.parametrize("trial_s", [0.5, 3.0, 10.0])
+def test_a_run_with_latency_trials_ends_within_its_budget(tmp_path: Path, budget_s: float, trial_s: float) -> None:
+    plan = make_plan(tmp_path, search__budget=f"{budget_s:g}s", latency__trial_duration=f"{trial_s:g}s")
+    result, end_s = run_clocked(plan)
+    assert end_s <= budget_s
+    is_too_short = any("too short" in warning for warning in plan.warnings)
+    assert is_too_short or (result.goals[0].lower and len(result.latencies) == 3)
+
+
+def test_a_trial_that_is_retried_gets_shorter_with_the_remaining_time(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, search__budget="6s", search__final_trial_duration="5s", latency__enabled=False)
+    result, end_s = run_clocked(plan, invalid_count=2)
+    assert end_s <= 6.0
+    assert result.trials[1].trial.duration_s > result.trials[2].trial.duration_s
+    assert result.trials[2].validity.verdict is ValidityStatus.VALID
+    assert redecide(result).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("requested", "least"),
+    [
+        ({}, "10 s"),
+        ({"latency.enabled": False}, "8 s"),
+        ({"goals": {"NDR": 0}}, "7 s"),
+        ({"engine.backend": "dpdk"}, "12 s"),
+        ({"profile": "csit"}, "44 s"),
+    ],
+)
+def test_a_budget_that_is_too_short_is_named_with_the_shortest(requested: dict[str, object], least: str) -> None:
+    (warning,) = plan_budget("2s", requested).warnings
+    assert warning.startswith("search.budget: 2 s is too short to find NDR") and f"allow at least {least} " in warning
+    assert plan_budget(warning.split()[-1].rstrip(")"), requested).warnings == ()
+
+
+def plan_budget(budget: str, requested: dict[str, object]) -> Plan:
+    return build_plan(build_config([], {**requested, "search.budget": budget}), cpus=[0, 1])

@@ -184,8 +184,8 @@ class SearchConfig(Value):
     max_duration: Seconds | None = None
     """Time limit of the search, whose expiry is an error, e.g. `10min`; above 0."""
     budget: Seconds | None = None
-    """Time budget of the search, after which its best result so far counts, e.g. `60s`; above 0. Overrides
-    `max_duration`."""
+    """Time limit of the run, after which the best bounds so far count, e.g. `60s`; above 0. It includes bringing the
+    path up and down and latency trials, but not the start of servers in a cloud. Overrides `max_duration`."""
     repeat_invalid: int | None = Field(default=None, ge=0, le=100)
     """How often an invalid trial is retried before the search fails; 0 to 100."""
     disturbed_time: Literal["exclude", "count"] | None = None

@@ -43,7 +43,9 @@ def redecide(result: RunResult) -> Redecision:
                 steps.append(evidence)
                 differences.extend(_diff_bounds(evidence, recorded.get(trial.index)))
             continue
-        if not _is_same(search.ask(), trial.trial):
+        decided = search.ask()
+        fitting = decided and result.plan.search.fit_trial(decided, started_s[trial.index])
+        if not _is_same(fitting, trial.trial):
             differences.append(
                 f"trial {trial.index}: {_describe_trial(search.ask())} decided, "
                 f"{_describe_trial(trial.trial)} on record"

@@ -102,6 +102,8 @@ class Plan(Value):
     neighbors: NeighborPlan = NeighborPlan()
     """ARP and neighbor discovery of the tester's ports."""
     search: SearchPlan
+    budget_s: float | None = None
+    """Wall time of a run with a search, except for cloud resources that come up; None: as long as the search takes."""
     latency: LatencyPlan
     drop_reasons: bool = True
     """Whether the kernel's reasons for dropped frames are counted, if the kernel forwards."""

@@ -8,10 +8,14 @@ from nodrop.errors import ConfigError
 from nodrop.model.base import Value
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
+from nodrop.model.trial import Trial
 from nodrop.units import format_pps, format_seconds
 
 GOAL_ATTRIBUTE_SEARCHES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
 """Searches that use every attribute of a goal; the others use only its loss ratio."""
+
+TRIAL_MIN_S = 0.15
+"""Shortest trial of nodrop's own search; shorter ones are not worth their overhead."""
 
 PathOf = Callable[[str, str], str]
 """Path of the configuration key that set an attribute of a goal, by the goal's label and the attribute's key."""
@@ -64,6 +68,20 @@ class SearchPlan(Value):
     """plrsearch: increase of the duration from trial to trial."""
     earlier: tuple["EarlierGoal", ...] = ()
     """nodrop: bounds of an earlier search of the same SUT, to start from."""
+
+    def fit_trial(self, trial: Trial, started_s: float) -> Trial | None:
+        """Return the trial if the remaining time allows it, by nodrop's own search also a shorter one; else None.
+
+        Args:
+            trial: the trial that the search requested.
+            started_s: time since the start of the search.
+        """
+        remaining_s = self.search_duration_max_s - started_s
+        if trial.duration_s <= remaining_s:
+            return trial
+        # Published searches prescribe the duration of each trial.
+        is_shorter_useful = self.algorithm == "nodrop" and remaining_s >= TRIAL_MIN_S
+        return trial.replace(duration_s=remaining_s) if is_shorter_useful else None
 
     def complete(self, goal: Goal) -> Goal:
         """Return a goal with every attribute: its own or, where it has none, the search's."""

@@ -27,6 +27,7 @@ from nodrop.plan.pcap_files import ReplayInput, find_replay, plan_capture
 from nodrop.plan.resolvers import NO_RESOLVERS, Resolvers, find_tester_ports
 from nodrop.plan.search import check_expectations, plan_search, read_warm_start
 from nodrop.plan.shipping import plan_shipping
+from nodrop.plan.time_allotment import list_budget_warnings
 from nodrop.plan.traffic import list_traffic_warnings, plan_traffic
 from nodrop.plan.trex import list_trex_warnings, plan_trex
 from nodrop.rates import SearchedRate, compute_line_rate_pps, parse_rate
@@ -92,7 +93,7 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
     search = _plan_search(config, path, traffic, resolvers)
     latency = _plan_latency(config, search.goals, is_searching=not fixed and not config.no_traffic)
     check_expectations(config, search.goals, latency, is_fixed=bool(fixed))
-    return Plan(
+    plan = Plan(
         **{key: getattr(config, key) for key in COPIED_KEYS},
         frame_size=name_frame_size(config),
         fixed=fixed,
@@ -110,11 +111,13 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
         traffic=traffic,
         neighbors=plan_neighbors(config, path.lab, traffic),
         search=search,
+        budget_s=None if fixed or config.no_traffic else config.search.budget,
         latency=latency,
         capture=plan_capture(config, backend, path.lab, resolvers.check_filter),
         ship=plan_shipping(config.ship),
         warnings=tuple(_list_warnings(config, path, traffic)),
     )
+    return plan.with_warnings(tuple(list_budget_warnings(plan)))
 
 
 def build_each(

@@ -50,6 +50,8 @@ class LineProgress:
             case RunStarted():
                 what = f"{describe_traffic(event.plan.traffic)}, {describe_run(event.plan)}"
                 self._print(f"run {event.run_id}{_format_position(event)}: {what}")
+                for warning in event.plan.warnings:
+                    self._print(f"warning: {warning}")
             case StageProgress():
                 if step := self._stage_lines.select_line(event):
                     self._print(f"cloud: {step}")

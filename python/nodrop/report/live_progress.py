@@ -71,6 +71,8 @@ def _render_parts(state: RunState, elapsed_s: float) -> Iterator[RenderableType]
         what = f"{_format_position(state.position)}{state.plan.lab.sut}, {describe_traffic(state.plan.traffic)}"
         clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{remaining}")
         yield clock
+        for warning in state.plan.warnings:
+            yield Text(warning, style="yellow")
     if state.trial is None:
         yield _render_stage(state)
         return

@@ -25,7 +25,9 @@ from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 from nodrop.observe import open_observers
 from nodrop.plan.stage_facts import apply_stage_facts
+from nodrop.plan.time_allotment import TimeAllotment
 from nodrop.run.cpu_watch import CpuWatch
+from nodrop.run.path_check import check_path
 from nodrop.run.recorder import RunRecorder
 from nodrop.run.session import Session
 from nodrop.stage import open_stage, require_programs
@@ -65,7 +67,7 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
     environment = environment or LOCAL
     _check_outputs_writable(plan)
     require_programs(plan)
-    search = LoggedSearch(plan.search)  # refuses an impossible plan before anything is brought up
+    LoggedSearch(plan.search)  # refuses an impossible plan before anything is brought up
     host, description = read_host(), describe_in_background(environment.describe_host)
     cpu_watch = CpuWatch(plan, environment.begin_cpu_sample()) if environment.begin_cpu_sample else None
     with (
@@ -82,13 +84,16 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
             plan = recorder.update_plan(plan.with_warnings(generator.notes))
             other_load = cpu_watch.read() if cpu_watch else ()
             recorder.record_facts(_collect_facts(host, stage, generator, description(), other_load))
-            session = Session(plan, stage, generator, watching, recorder, environment.clock)
+            clock = environment.clock
             if plan.path_check:
-                session.check_path()
+                check_path(stage, generator, recorder, clock, plan.path_check_timeout_s)
+            allotment = TimeAllotment.of(plan, recorder.start_s, clock())
+            plan = recorder.update_plan(plan.replace(search=allotment.limit_search(plan, clock())))
+            session = Session(plan, stage, generator, watching, recorder, clock, allotment)
             if plan.fixed and not plan.no_traffic:
                 session.measure_fixed_rate(plan.fixed)
             elif not plan.no_traffic:
-                session.measure_goals(search)
+                session.measure_goals(LoggedSearch(plan.search))
             if cpu_watch:
                 recorder.update_plan(plan.with_warnings(cpu_watch.describe_other_runs()))
     return recorder.result

@@ -43,7 +43,8 @@ class RunRecorder:
         self._on_event = on_event
         self._started_at = datetime.now(UTC).isoformat()
         self._clock = clock
-        self._start_s = clock()
+        self.start_s = clock()
+        """By the clock of the run."""
         self._checks: tuple[DirectionCheck, ...] = ()
         self._decisions: list[SearchDecision] = []
         self._findings: tuple[Flag, ...] = ()
@@ -134,7 +135,7 @@ class RunRecorder:
         self.result = RunResult(
             run_id=self.run_id,
             started_at=self._started_at,
-            wall_s=self._clock() - self._start_s,
+            wall_s=self._clock() - self.start_s,
             status=_get_status(error),
             error=_format_error(error),
             plan=self._plan,

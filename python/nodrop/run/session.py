@@ -1,9 +1,9 @@
-"""The measurements of one run: path check, search, trial at a fixed rate, latency trials."""
+"""The measurements of one run: search, trial at a fixed rate, latency trials."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nodrop.errors import NoPathError, SearchTimeoutError
+from nodrop.errors import SearchTimeoutError
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.generator.base import Measurer, TrialInterrupted
 from nodrop.model.goal import Goal, GoalResult
@@ -11,8 +11,9 @@ from nodrop.model.message import Message
 from nodrop.model.plan import FixedRatePlan, LatencyPoint, Plan
 from nodrop.model.result import LatencyResult, TrialPreview
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import EXTENSION_MAX_RATIO, FIXED, Trial, TrialResult, ValidityStatus
+from nodrop.model.trial import FIXED, Trial, TrialResult, ValidityStatus
 from nodrop.observe.base import Observer
+from nodrop.plan.time_allotment import TimeAllotment
 from nodrop.run.recorder import RunRecorder
 from nodrop.run.retries import check_retry_limit, check_valid, invalidate_tester_stalls, mark_disturbed
 from nodrop.search.base import Outcome
@@ -35,31 +36,7 @@ class Session:
     """The last one is nearest to the trial."""
     recorder: RunRecorder
     clock: Callable[[], float]
-
-    def check_path(self) -> None:
-        """Send frames through every chain until they arrive or the plan's time is over, then restage once.
-
-        Raises: NoPath.
-        """
-        timeout_s = self.plan.path_check_timeout_s
-        end_s = self.clock() + timeout_s
-        restaged: tuple[int, ...] = ()
-        while True:
-            try:
-                self.recorder.record_path(self.generator.check_path(), self.stage.facts)
-                return
-            except NoPathError as fault:
-                if self.clock() < end_s:
-                    self.stage.check_alive()
-                elif self.stage.restage(fault.chains):
-                    restaged = fault.chains
-                    end_s = self.clock() + timeout_s
-                elif restaged:
-                    chains = ", ".join(map(str, restaged))
-                    note = f"the VMs of chain {chains} were re-created once in the meantime"
-                    raise NoPathError(f"{fault}; {note}", fault.chains) from None
-                else:
-                    raise
+    allotment: TimeAllotment
 
     def measure_goals(self, search: LoggedSearch) -> None:
         """Search, then measure latency at the bounds; search on where a latency trial refutes its bound.
@@ -77,11 +54,13 @@ class Session:
     def _search_loads(self, search: LoggedSearch, start_s: float) -> None:
         """Measure the trials that the search asks for until it asks for no more. The only loop of a run."""
         plan, recorder = self.plan.search, self.recorder
-        while (trial := search.ask()) is not None:
+        while (requested := search.ask()) is not None:
             started_s = self.clock() - start_s
-            if started_s + trial.duration_s > plan.search_duration_max_s:
+            trial = plan.fit_trial(requested, started_s)
+            if trial is None:
                 break
-            limited = self._limit_extension(trial, plan.search_duration_max_s - started_s)
+            remaining_s = plan.search_duration_max_s - started_s
+            limited = self.allotment.limit_extension(plan, trial, remaining_s, self.clock())
             measured = self._measure(limited, "search", search.preview(trial, started_s))
             if not any(self._has_latency(measured, goal) for goal in plan.goals):
                 measured = measured.without_histograms()
@@ -92,7 +71,7 @@ class Session:
                 continue
             recorder.record_decision(search.tell(Outcome.of(result, started_s)), search.findings())
             recorder.record_trial(result, self._goal_results(search, [*recorder.trials, result]))
-        recorder.goals = self._goal_results(search, recorder.trials, out_of_time=trial is not None)
+        recorder.goals = self._goal_results(search, recorder.trials, out_of_time=requested is not None)
         if not plan.budgeted and any(flag.code == OUT_OF_TIME for goal in recorder.goals for flag in goal.flags):
             raise SearchTimeoutError(_format_out_of_time(plan))
 
@@ -125,7 +104,8 @@ class Session:
         Returns: whether the search goes on because of such a trial; the remaining points are not measured then.
         """
         goals = {goal.goal.label: goal for goal in self.recorder.goals}
-        for point in self.plan.latency.points:
+        points = self.plan.latency.points
+        for index, point in enumerate(points):
             goal = goals.get(point.goal_label)
             if goal is None or goal.lower is None:
                 continue
@@ -134,7 +114,7 @@ class Session:
                 continue
             loads_pps[point.label] = load_pps
             trial = self._find_search_trial(goal, load_pps) or self._measure_latency_trial(
-                point, load_pps, search if point.is_at_bound else None, start_s
+                point, load_pps, search if point.is_at_bound else None, start_s, len(points) - index
             )
             if trial:
                 self.recorder.record_latency(
@@ -167,15 +147,18 @@ class Session:
         return is_long and trial.loss_ratio <= goal.loss_ratio and all(way.latency for way in trial.directions)
 
     def _measure_latency_trial(
-        self, point: LatencyPoint, load_pps: float, search: LoggedSearch | None, start_s: float
+        self, point: LatencyPoint, load_pps: float, search: LoggedSearch | None, start_s: float, point_count: int
     ) -> TrialResult | None:
         recorder = self.recorder
-        trial = Trial(
-            intended_load_pps=load_pps,
-            duration_s=self.plan.latency.duration_s,
-            reason=Message.of("latency", point=point.label),
-        )
         for _ in range(1 + self.plan.search.repeat_invalid):
+            duration_s = self.allotment.limit_latency_s(self.plan, point_count, self.clock())
+            if duration_s is None:
+                return None
+            trial = Trial(
+                intended_load_pps=load_pps,
+                duration_s=duration_s,
+                reason=Message.of("latency", point=point.label),
+            )
             started_s = self.clock() - start_s
             result = self._measure(trial, point.phase)
             if search:
@@ -191,12 +174,6 @@ class Session:
                 recorder.record_trial(result)
             return result
         return None
-
-    def _limit_extension(self, trial: Trial, remaining_s: float) -> Trial:
-        """Return a trial that ends, even if disturbed, at most its own duration after the time limit of the search."""
-        if not self.plan.search.excludes_disturbed or remaining_s >= EXTENSION_MAX_RATIO * trial.duration_s:
-            return trial
-        return trial.replace(extension_max_s=remaining_s)
 
     def _measure(self, trial: Trial, phase: str, preview: TrialPreview | None = None) -> TrialResult:
         index = self.recorder.start_trial(trial, phase, preview or TrialPreview())

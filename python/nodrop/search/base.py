@@ -44,6 +44,8 @@ class Outcome:
     """Receive rates of windows within it that nothing disturbed; empty if unknown."""
     wall_s: float = 0.0
     """Time of sending with the disturbed time that `elapsed_s` leaves out; 0: the same."""
+    requested_s: float = 0.0
+    """Duration requested of the measurer, if the remaining time allowed less than the search requested; 0: the same."""
     started_s: float = 0.0
     """Time from the start of the search to the start of this trial, by the measurer's clock."""
 
@@ -64,6 +66,7 @@ class Outcome:
             stopped_early=result.stopped_early,
             samples=_list_samples(result),
             forwarding_pps=_list_forwarding_rates(result),
+            requested_s=result.trial.duration_s,
             started_s=started_s,
         )
 

@@ -29,6 +29,12 @@ def require_goal_loads(result: RunResult) -> None:
         return
     labels = " and ".join(goal_result.goal.label for goal_result in missing)
     if any(goal_result.limit is not Limit.MIN_LOAD for goal_result in missing):
+        invalid_count = sum(trial.validity.verdict is ValidityStatus.INVALID for trial in result.trials)
+        if 2 * invalid_count > len(result.trials):
+            raise SearchError(
+                f"no load that meets {labels} was found: {invalid_count} of {len(result.trials)} trials were invalid; "
+                "run again while the machine is idle (--wait-idle 5min)"
+            )
         raise SearchError(f"no load that meets {labels} was found; allow more time (--budget)")
     raise SearchError(
         f"even the lowest load does not meet {labels}; allow a lower load (--min-load) or more loss (--goal)"

@@ -8,6 +8,7 @@ from nodrop.errors import NodropError
 from nodrop.model.base import Value
 from nodrop.model.plan import Plan
 from nodrop.model.search_plan import SearchPlan
+from nodrop.plan.time_allotment import TimeAllotment
 from nodrop.simulation.forwarder import SimulatedForwarder
 from nodrop.simulation.search_run import simulate_search
 from nodrop.simulation.stalls import StallRandom
@@ -83,10 +84,15 @@ def _iter_parts(plan: Plan, cpu_s: float) -> Iterator[DurationRange]:
         yield _estimate_trials(f"trial at {plan.fixed.asked}", (1, 1, 1), plan.fixed.duration_s)
         return
     limit_pps = plan.calibration.load_pps if plan.calibration else plan.search.max_load_pps
-    yield _estimate_search(plan.search, min(limit_pps, plan.search.max_load_pps), cpu_s)
+    up_s = LAB_S[1] + more_s + CHECK_S[1]
+    allotment = TimeAllotment.of(plan, 0.0, up_s)
+    search = allotment.limit_search(plan, up_s)
+    yield _estimate_search(search, min(limit_pps, plan.search.max_load_pps), cpu_s)
     if points := plan.latency.points:
         count = sum(not point.is_at_bound for point in points)  # trials of the search have the others, most often
-        yield _estimate_trials("latency", (count, count, len(points)), plan.latency.duration_s)
+        end_s = up_s + (search.search_duration_max_s if plan.budget_s else 0.0)
+        duration_s = allotment.limit_latency_s(plan, len(points), end_s) or 0.0
+        yield _estimate_trials("latency", (count, count, len(points)), duration_s)
 
 
 def _estimate_trials(what: str, counts: tuple[int, int, int], duration_s: float) -> DurationRange:

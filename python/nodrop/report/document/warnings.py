@@ -138,7 +138,7 @@ def _list_latency_warnings(result: RunResult) -> Iterator[str]:
     measured = {latency.label for latency in result.latencies}
     for label in (point.label for point in result.plan.latency.points):
         if result.status is Status.COMPLETE and label not in measured:
-            yield f"latency at {label}: not measured; the search found no load for it, or no trial was valid"
+            yield f"latency at {label}: not measured: no load was found, no trial was valid, or no time was left"
 
 
 def _find_roles(result: RunResult) -> dict[int, list[str]]:

@@ -35,10 +35,10 @@ DEFAULTS: Mapping[str, Any] = {
     "search.final_trial_duration": "1s",
     "search.initial_trial_duration": "0.3s",
     "search.width": "2%",
-    "search.budget": "12s",
+    "search.budget": "14s",
     "engine.backend": "af_packet",
 }
-"""Configuration defaults of each run: a result within about fifteen seconds, and the same back end for all placements,
+"""Configuration defaults of each run: a result within fourteen seconds, and the same back end for all placements,
 also for several forwarders and for packet steering."""
 RPS = "/sys/class/net/lo/queues/rx-0/rps_cpus"
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"

@@ -35,6 +35,7 @@ from nodrop.search.probe_search.load_selection import (
 from nodrop.search.probe_search.probes import OVERLOAD_FACTOR, PROBE_S, WATCH_S, probe, probe_again, probe_first
 from nodrop.search.probe_search.state import (
     PREDICTABLE,
+    SHORT_PROOF_MIN_S,
     SHORT_PROOF_S,
     UPPER_PROOF_S,
     GoalSearch,
@@ -170,18 +171,24 @@ def _resume_from_earlier(state: SearchState) -> Generator[Trial, Outcome, bool]:
 
 
 def _accept_short_trials(state: SearchState) -> None:
-    """Accept the highest load that passed in short trials as the lower bound of a goal without one."""
+    """Accept the highest load that passed in short trials as the lower bound of a goal without one.
+
+    Trials shorter than `SHORT_PROOF_S` are a last resort, and only where no buffer hides an overload that long.
+    """
     for goal_search in state.goal_searches:
         lower_pps, upper_pps = goal_search.evidence.bounds()
         good = [
             trace
             for trace in state.model.current
-            if trace.loss_ratio <= goal_search.ratio
-            and trace.elapsed_s >= SHORT_PROOF_S
-            and (upper_pps is None or trace.load_pps < upper_pps)
+            if trace.loss_ratio <= goal_search.ratio and (upper_pps is None or trace.load_pps < upper_pps)
         ]
-        if lower_pps is None and good:
-            best = max(good, key=lambda trace: trace.load_pps)
+        proofs = [trace for trace in good if trace.elapsed_s >= SHORT_PROOF_S] or [
+            trace
+            for trace in good
+            if trace.elapsed_s >= SHORT_PROOF_MIN_S and not state.model.buffer_matters(trace.load_pps, trace.elapsed_s)
+        ]
+        if lower_pps is None and proofs:
+            best = max(proofs, key=lambda trace: trace.load_pps)
             goal_search.evidence.accept(best.load_pps, best.index)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nodrop.model.goal import Flag
 from nodrop.model.message import Message
-from nodrop.model.search_plan import SearchPlan
+from nodrop.model.search_plan import TRIAL_MIN_S, SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
 from nodrop.search.base import Outcome
@@ -18,10 +18,10 @@ from nodrop.search.probe_search.trial_trace import Trace, trace_outcome
 TrialDialogue = Generator[Trial, Outcome, Trace]
 """A dialogue about one trial."""
 
-MIN_TRIAL_S = 0.15
-"""Shorter trials are not worth their overhead."""
 SHORT_PROOF_S = 1.0
 """Shortest trial that counts if time is short."""
+SHORT_PROOF_MIN_S = 0.25
+"""Shortest trial that counts if the time is over and no longer one passed."""
 UPPER_PROOF_S = 1.0
 """Duration of a trial above the threshold that shows too much loss."""
 PREDICTABLE = frozenset({SutBehavior.STABLE, SutBehavior.RISING, SutBehavior.FALLING})
@@ -110,7 +110,7 @@ class SearchState:
     ) -> TrialDialogue:
         """Request one trial and record its outcome. Raises OutOfTimeError."""
         intended_s = min(intended_s, self.remaining_s())
-        if intended_s < MIN_TRIAL_S:
+        if intended_s < TRIAL_MIN_S:
             raise OutOfTimeError
         load_pps = self.clamp(request.load_pps)
         if goal_search:
@@ -128,7 +128,7 @@ class SearchState:
             rule=request.rule,
         )
         self._learn_measurer_limits(stop, outcome)
-        return self.record(outcome, load_pps, intended_s)
+        return self.record(outcome, load_pps, outcome.requested_s or intended_s)
 
     def record(self, outcome: Outcome, load_pps: float, intended_s: float) -> Trace:
         """Learn from the outcome of a trial; it counts for every goal."""
