@@ -9,7 +9,7 @@ from tests.suts import SlowTester, Sut
 
 from nodrop.analysis.expectations import Verdict, judge_expectations, require_outcome
 from nodrop.config.load import build_config
-from nodrop.errors import ConfigError, FailOnError, OfferedShortError
+from nodrop.errors import ConfigError, FailOnError, OfferedShortError, SearchError
 from nodrop.model.expectation import parse_expectation
 from nodrop.model.result import RunResult
 from nodrop.plan import build_plan
@@ -117,6 +117,17 @@ def test_a_rate_of_nfvbenchs_configuration_need_not_be_reached(tmp_path: Path) -
     result = run_fixed(tmp_path, "0.8Mpps", sut=SlowTester(1e6, 4e5))
     plan = result.plan.model_copy(update={"nfvbench": {"traffic_generator": {"ip_addrs": ["110.0.0.0/8"]}}})
     require_outcome(result.model_copy(update={"plan": plan}))
+
+
+def test_a_goal_without_a_load_leaves_its_expectations_undecided(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, search__budget="2s")
+    result = execute(plan, Listener(), make_environment())
+    assert result.goals[0].lower is None
+    with pytest.raises(SearchError, match=r"no load that meets NDR.* was found; allow more time \(--budget\)"):
+        require_outcome(result)
+    expecting = result.model_copy(update={"plan": plan.model_copy(update={"expect": ("ndr>1kpps",)})})
+    with pytest.raises(FailOnError, match=r"1 expectation not met: ndr>1kpps: undecided"):
+        require_outcome(expecting)
 
 
 def test_a_share_of_a_goal_is_searched_for_then_measured() -> None:

@@ -2,6 +2,11 @@
 
 use nodrop_port::host;
 use nodrop_port::sched::{ThreadClock, ThreadTimes, threads_of};
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// Number of reads kept, of 4 ms each in a trial: longer than a thread of several on a CPU waits for its turn.
+const READS_MAX: usize = 128;
 
 /// Time that other work took since the last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,10 +43,21 @@ struct Thread {
     last: ThreadTimes,
 }
 
+/// What the threads did between two reads.
+#[derive(Debug)]
+struct Interval {
+    time_ns: u64,
+    /// By position of the thread.
+    ran_ns: Vec<u64>,
+}
+
 /// The threads of tester and SUT, and the hypervisor.
 #[derive(Debug)]
 pub(crate) struct ThreadWatch {
     threads: Vec<Thread>,
+    /// The latest first.
+    intervals: VecDeque<Interval>,
+    read_at: Instant,
     /// Steal time at the last read, in clock ticks; None if this machine reports none since its start.
     steal_ticks: Option<u64>,
 }
@@ -63,7 +79,7 @@ impl ThreadWatch {
             threads[index].fellows = fellows;
         }
         let steal_ticks = Some(host::read_steal_ticks()).filter(|ticks| *ticks > 0);
-        Self { threads, steal_ticks }
+        Self { threads, intervals: VecDeque::new(), read_at: Instant::now(), steal_ticks }
     }
 
     /// Return the waits since the last call.
@@ -72,10 +88,11 @@ impl ThreadWatch {
             self.threads.iter().map(|thread| thread.clock.read().unwrap_or(thread.last)).collect();
         let spent: Vec<ThreadTimes> =
             self.threads.iter().zip(&now).map(|(thread, now)| now.since(thread.last)).collect();
+        self.add_interval(spent.iter().map(|times| times.ran_ns).collect());
         let mut waits = Waits::default();
-        for (index, (thread, now)) in self.threads.iter_mut().zip(now).enumerate() {
-            let by_design_ns = thread.fellows.iter().map(|fellow| spent[*fellow].ran_ns).sum();
-            let wait_ns = spent[index].waited_for_others_ns(by_design_ns);
+        for ((thread, now), spent) in self.threads.iter_mut().zip(now).zip(spent) {
+            let wait_ns =
+                spent.waited_for_others_ns(ran_meanwhile_ns(&self.intervals, &thread.fellows, spent.waited_ns));
             thread.last = now;
             match thread.role {
                 Role::Tester => waits.tester_ns = waits.tester_ns.max(wait_ns),
@@ -84,6 +101,14 @@ impl ThreadWatch {
             }
         }
         waits
+    }
+
+    fn add_interval(&mut self, ran_ns: Vec<u64>) {
+        let now = Instant::now();
+        let time_ns = u64::try_from(now.duration_since(self.read_at).as_nanos()).unwrap_or(u64::MAX);
+        self.read_at = now;
+        self.intervals.truncate(READS_MAX - 1);
+        self.intervals.push_front(Interval { time_ns, ran_ns });
     }
 
     /// Return the CPUs on which threads of tester and SUT may run.
@@ -103,6 +128,19 @@ impl ThreadWatch {
         self.steal_ticks = Some(now);
         now.saturating_sub(before) * host::TICK_NS
     }
+}
+
+/// Return the time that threads ran in the intervals that a wait may have covered. The kernel adds a wait when it ends:
+/// at any time of the latest interval, so that it may have begun some intervals before.
+fn ran_meanwhile_ns(intervals: &VecDeque<Interval>, threads: &[usize], wait_ns: u64) -> u64 {
+    let mut uncovered_ns = wait_ns + intervals.front().map_or(0, |latest| latest.time_ns);
+    let covers = |interval: &&Interval| {
+        let is_covered = uncovered_ns > 0;
+        uncovered_ns = uncovered_ns.saturating_sub(interval.time_ns);
+        is_covered
+    };
+    let ran_ns = |interval: &Interval| threads.iter().map(|thread| interval.ran_ns[*thread]).sum::<u64>();
+    intervals.iter().take_while(covers).map(ran_ns).sum()
 }
 
 /// Return, for each thread, the others that may displace it by the design of tester and SUT: those that share its CPUs,
@@ -132,7 +170,18 @@ mod tests {
         assert_eq!(competitors(&[vec![0, 1, 2, 3], vec![0, 1, 2, 3], vec![3]]), [vec![], vec![], vec![0, 1]]);
     }
 
-    /// Two threads work on one CPU: the same waits, with the other thread as a competitor by design and without.
+    #[test]
+    fn a_wait_is_compared_with_the_run_time_since_it_began() {
+        let interval = |ran_ns| Interval { time_ns: 4, ran_ns: vec![ran_ns, 9] };
+        let intervals: VecDeque<Interval> = [1, 2, 3].map(interval).into();
+        let ran_ns = |wait_ns| ran_meanwhile_ns(&intervals, &[0], wait_ns);
+        assert_eq!([0, 1, 4, 5, 99].map(ran_ns), [1, 3, 3, 6, 6]);
+        assert_eq!(ran_meanwhile_ns(&intervals, &[0, 1], 0), 10);
+        assert_eq!(ran_meanwhile_ns(&VecDeque::new(), &[0], 1), 0);
+    }
+
+    /// Four threads work on one CPU, and wait for several reads: the same waits, with the other threads as competitors by
+    /// design and without.
     #[test]
     fn a_wait_counts_unless_a_thread_of_tester_or_sut_causes_it() {
         let cpu = ThreadClock::open(std::process::id()).unwrap().cpus[0];
@@ -147,17 +196,17 @@ mod tests {
             }
         };
         let (by_design, by_others) = std::thread::scope(|scope| {
-            for _ in 0..2 {
+            for _ in 0..4 {
                 let ids = ids.clone();
                 scope.spawn(move || spin(ids));
             }
-            let spinning: Vec<u32> = (0..2).map(|_| received.recv().unwrap()).collect();
+            let spinning: Vec<u32> = (0..4).map(|_| received.recv().unwrap()).collect();
             let mut watches = [(); 2].map(|()| ThreadWatch::open(&spinning[..1], &[]));
             watches[1].threads.iter_mut().for_each(|thread| thread.fellows.clear());
             watches.iter_mut().for_each(|watch| _ = watch.read());
             let mut sums = [0; 2];
-            while sums[1] <= sums[0] + 20_000_000 && Instant::now() < deadline {
-                std::thread::sleep(Duration::from_millis(10));
+            while sums[1] <= 100_000_000 && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(2));
                 for (sum, watch) in sums.iter_mut().zip(&mut watches) {
                     *sum += watch.read().tester_ns;
                 }
@@ -165,6 +214,6 @@ mod tests {
             is_measured.store(true, Relaxed);
             sums.into()
         });
-        assert!(by_others > by_design + 20_000_000, "{by_design} {by_others}");
+        assert!(by_others > 4 * by_design + 20_000_000, "{by_design} {by_others}");
     }
 }
