@@ -13,9 +13,10 @@ from nodrop.model.event import Event
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult
 from nodrop.plan import build_plan
-from nodrop.run.execute import RunEnvironment
-from nodrop.simulation import SimulatedMeasurer, SutFunction
+from nodrop.run.execute import RunEnvironment, execute
+from nodrop.simulation import SimulatedMeasurer, Sut, SutFunction
 from nodrop.stage.base import OnProgress, Stage
 
 MILLION = Step(1e6)
@@ -73,7 +74,7 @@ def make_plan(results_dir: Path, **overrides: Any) -> Plan:
 
 
 def make_environment(
-    sut: SutFunction = MILLION,
+    sut: Sut | SutFunction = MILLION,
     *,
     stage: NullStage | None = None,
     wrap: Callable[[SimulatedMeasurer], Measurer] | None = None,
@@ -88,6 +89,21 @@ def make_environment(
         return wrap(simulated) if wrap else simulated
 
     return RunEnvironment(make_stage, make_measurer)
+
+
+def run_clocked(
+    plan: Plan, sut: Sut | SutFunction = MILLION, wrap: Callable[[SimulatedMeasurer], SimulatedMeasurer] | None = None
+) -> tuple[RunResult, float]:
+    """Run on the clock of the simulation; return the result and the time of its last frame."""
+    measurers: list[SimulatedMeasurer] = []
+
+    def start_clock(measurer: SimulatedMeasurer) -> SimulatedMeasurer:
+        measurers.append(wrap(measurer) if wrap else measurer)
+        return measurers[0]
+
+    environment = make_environment(sut, wrap=start_clock)
+    clocked = environment._replace(clock=lambda: measurers[0].now_s if measurers else 0.0)
+    return execute(plan, Listener(), clocked), measurers[0].now_s
 
 
 class Listener:

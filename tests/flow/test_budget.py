@@ -3,18 +3,16 @@
 from pathlib import Path
 
 import pytest
-from tests.running import MILLION, Listener, make_environment, make_plan
+from tests.running import MILLION, Listener, make_environment, make_plan, run_clocked
 
 from nodrop.config.load import build_config
 from nodrop.explain.redecide import redecide
 from nodrop.generator.base import OnWindow
 from nodrop.model.plan import Plan
-from nodrop.model.result import RunResult
 from nodrop.model.trial import EXTENSION_MAX_RATIO, Doubt, Trial, TrialResult, UndisturbedCounts, ValidityStatus
 from nodrop.plan import build_plan
 from nodrop.run.execute import execute
 from nodrop.simulation import SimulatedMeasurer
-from nodrop.simulation.measurer import OVERHEAD_S
 
 
 class DisturbedMeasurer(SimulatedMeasurer):
@@ -58,11 +56,11 @@ def test_disturbed_trials_do_not_exceed_the_budget(tmp_path: Path, budget_s: flo
     assert measurers[0].search_end_s <= budget_s
 
 
-class ClockedMeasurer(SimulatedMeasurer):
-    """Its trials take their duration on the clock of the run; the first ones are invalid."""
+class InvalidMeasurer(SimulatedMeasurer):
+    """Its first trials are invalid."""
 
     def __init__(self, measurer: SimulatedMeasurer, invalid_count: int) -> None:
-        super().__init__(measurer._traffic, MILLION, OVERHEAD_S)
+        super().__init__(measurer._traffic, MILLION)
         self._invalid_count = invalid_count
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
@@ -71,18 +69,6 @@ class ClockedMeasurer(SimulatedMeasurer):
             self._invalid_count -= 1
             return result.with_doubt(Doubt.invalid("tester_drops", count=1))
         return result
-
-
-def run_clocked(plan: Plan, invalid_count: int = 0) -> tuple[RunResult, float]:
-    """Return the result and the time of its last frame, by the clock of the run."""
-    measurers: list[ClockedMeasurer] = []
-
-    def wrap(measurer: SimulatedMeasurer) -> ClockedMeasurer:
-        measurers.append(ClockedMeasurer(measurer, invalid_count))
-        return measurers[0]
-
-    environment = make_environment(wrap=wrap)._replace(clock=lambda: measurers[0].now_s if measurers else 0.0)
-    return execute(plan, Listener(), environment), measurers[0].now_s
 
 
 @pytest.mark.parametrize("budget_s", [4.0, 8.0, 12.0, 30.0])
@@ -97,7 +83,7 @@ def test_a_run_with_latency_trials_ends_within_its_budget(tmp_path: Path, budget
 
 def test_a_trial_that_is_retried_gets_shorter_with_the_remaining_time(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, search__budget="6s", search__final_trial_duration="5s", latency__enabled=False)
-    result, end_s = run_clocked(plan, invalid_count=2)
+    result, end_s = run_clocked(plan, wrap=lambda measurer: InvalidMeasurer(measurer, 2))
     assert end_s <= 6.0
     assert result.trials[1].trial.duration_s > result.trials[2].trial.duration_s
     assert result.trials[2].validity.verdict is ValidityStatus.VALID

@@ -11,8 +11,10 @@ from nodrop.charts.search_chart_data import build_search_chart_data
 from nodrop.explain.redecide import redecide
 from nodrop.generator.base import OnWindow
 from nodrop.model.choices import AlgorithmName
+from nodrop.model.goal import REFUTED_LOWER
 from nodrop.model.result import RunResult
 from nodrop.model.trial import Trial, TrialResult
+from nodrop.report.document.screen import list_cautions
 from nodrop.run.execute import execute
 from nodrop.run.session import REFUTATIONS_MAX
 from nodrop.simulation import SimulatedMeasurer, SutCounts
@@ -96,6 +98,11 @@ def test_a_bound_that_no_latency_trial_confirms_is_not_refuted_forever(tmp_path:
     result = run(tmp_path, count=100)
     assert len(list_latency_trials(result, "NDR")) == REFUTATIONS_MAX + 1
     assert result.goals[0].lower
+    assert list_refuted(result) == ["NDR", "PDR"]
+
+
+def list_refuted(result: RunResult) -> list[str]:
+    return [each.goal.label for each in result.goals if REFUTED_LOWER in {flag.code for flag in each.flags}]
 
 
 @pytest.mark.parametrize("algorithm", ["mlrsearch-rfc9971", "mlrsearch-01", "binary"])
@@ -105,6 +112,21 @@ def test_published_searches_count_their_own_trials_only(tmp_path: Path, algorith
     assert trial.loss_ratio > 0.0
     assert trial.index not in {step.trial_index for step in result.steps}
     assert redecide(result).differences == ()
+    assert list_refuted(result) == ["NDR", "PDR"]
+    ndr = result.goals[0]
+    flag = next(flag for flag in ndr.flags if flag.code == REFUTED_LOWER)
+    assert (flag.params["trial"], flag.params["load_pps"]) == (trial.index, trial.trial.intended_load_pps)
+    assert ndr.is_likely_too_high is (ndr.goal.exceed_ratio == 0.0)
+    assert any(text.startswith("the latency trial at ") for text in list_cautions(result))
+
+
+def test_a_latency_trial_below_the_bounds_refutes_them_all(tmp_path: Path) -> None:
+    result = run(tmp_path, count=1, lost_ratio=0.7)
+    assert list_refuted(result) == []  # the search has moved its bounds
+    result = run(tmp_path, count=1, algorithm="binary", lost_ratio=0.7)
+    (half,) = list_latency_trials(result, "50 % of PDR")
+    assert half.loss_ratio > 0.0
+    assert list_refuted(result) == ["NDR", "PDR"]
 
 
 def test_latency_trials_that_are_evidence_are_drawn_with_the_search(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.explain.lookahead import list_goal_states
+from nodrop.model.goal import OUT_OF_TIME
 from nodrop.model.result import GoalState, RunResult, SearchDecision, Status
-from nodrop.model.trial import Trial, TrialResult, ValidityStatus
+from nodrop.model.trial import SEARCH, Trial, TrialResult, ValidityStatus
 from nodrop.search.base import Interval, Outcome
 from nodrop.units import format_pps, format_seconds
 
@@ -31,14 +32,14 @@ def redecide(result: RunResult) -> Redecision:
     """
     recorded = {step.trial_index: step for step in result.steps}
     counted = [
-        trial for trial in result.trials if is_counted(trial) and (trial.phase == "search" or trial.index in recorded)
+        trial for trial in result.trials if is_counted(trial) and (trial.phase == SEARCH or trial.index in recorded)
     ]
     started_s = _list_starts_s(result, counted)
     search = LoggedSearch(result.plan.search)
     steps: list[SearchDecision] = []
     differences: list[str] = []
     for trial in counted:
-        if trial.phase != "search" and search.ask() is None:
+        if trial.phase != SEARCH and search.ask() is None:
             if evidence := search.add_evidence(trial.trial, Outcome.of(trial, started_s[trial.index])):
                 steps.append(evidence)
                 differences.extend(_diff_bounds(evidence, recorded.get(trial.index)))
@@ -63,7 +64,7 @@ def redecide(result: RunResult) -> Redecision:
 
 def add_decisions(result: RunResult) -> RunResult:
     """Return a run with its decisions: the recorded ones or, for old results without any, re-decided ones."""
-    if result.steps or not any(trial.phase == "search" for trial in result.trials):
+    if result.steps or not any(trial.phase == SEARCH for trial in result.trials):
         return result
     return result.replace(steps=redecide(result).steps)
 
@@ -109,7 +110,7 @@ def _compare_states(where: str, redecided: GoalState, original: GoalState) -> It
 
 
 def _is_out_of_time(result: RunResult) -> bool:
-    return any(flag.code == "out-of-time" for goal in result.goals for flag in goal.flags)
+    return any(flag.code == OUT_OF_TIME for goal in result.goals for flag in goal.flags)
 
 
 def _describe_trial(trial: Trial | None) -> str:

@@ -27,6 +27,10 @@ EXPLANATIONS: Mapping[str, tuple[str, ...]] = {
         "At {load_pps:pps} the SUT lost {lost_count:count} of {offered_count:count} frames within "
         "{duration_s:duration}, which comes to more than the {allowed_ratio:ratio} allowed in {full_s:duration}.",
     ),
+    "sut-lost-in-parts": (
+        "At {load_pps:pps} the SUT lost {lost_count:count} of {offered_count:count} frames ({loss_ratio:ratio}) in "
+        "{duration_s:duration}, and more than the {allowed_ratio:ratio} allowed in parts of {full_s:duration}.",
+    ),
     "shared-cpu": (
         UNSENT + "on veth the kernel does the SUT's work on the sender's CPU, so overload appears as frames not sent, "
         "not as loss.",

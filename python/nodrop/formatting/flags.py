@@ -105,6 +105,10 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
     "recounted-loss": (
         "Frames reported lost during a trial arrived after all, and may have stopped the trial: trials {trials}.",
     ),
+    "refuted-lower-bound": (
+        "Latency trial #{trial} at {load_pps:load} lost {loss_ratio:ratio}, where {allowed_ratio:ratio} is allowed: "
+        "the lower bound may be too high.",
+    ),
     "same_runs": ("A run is on both sides, which makes the sides more similar.",),
     "scatter": ("The capacity differs from trial to trial: {lowest_pps:load} to {highest_pps:load}.",),
     "short-lower-bound": (

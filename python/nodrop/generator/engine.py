@@ -26,6 +26,7 @@ from nodrop.model.traffic import Traffic
 from nodrop.model.trial import (
     EXTENSION_MAX_RATIO,
     FIXED,
+    SEARCH,
     WINDOW_S,
     Doubt,
     Trial,
@@ -245,7 +246,7 @@ class EngineMeasurer:
             else {
                 "sut_pids": self._sut_pids,
                 "sut_shares_cpu": self._sut_shares_cpu,
-                "extension_max_s": _get_extension_max_s(trial) if phase == "search" else 0.0,
+                "extension_max_s": _get_extension_max_s(trial) if phase == SEARCH else 0.0,
             },
         }
 
@@ -284,7 +285,7 @@ def _result_fields(reply: Reply) -> dict[str, Any]:
 
 def capture_request(plan: CapturePlan | None, index: int, phase: str) -> dict[str, Any] | None:
     """Return the `capture` of a trial's request; None if the trial is not captured."""
-    if plan is None or plan.trials not in ("all", "search" if phase == "search" else "latency"):
+    if plan is None or plan.trials not in ("all", "search" if phase == SEARCH else "latency"):
         return None
     return {**plan.model_dump(exclude={"trials"}), "file": capture_file(plan.file, index)}
 

@@ -7,6 +7,11 @@ from pydantic import Field
 from nodrop.model.base import Value
 from nodrop.model.message import Message
 
+OUT_OF_TIME = "out-of-time"
+"""Code of the flag of a goal that the search did not find in time."""
+REFUTED_LOWER = "refuted-lower-bound"
+"""Code of the flag of a goal whose lower bound a latency trial refutes."""
+
 
 class Goal(Value):
     """Criteria of the highest load to find (RFC 9971 Search Goal). None: the search's, see `SearchPlan.complete`."""
@@ -106,6 +111,15 @@ class GoalResult(Value):
     """Facts that the bounds do not show."""
 
     @property
+    def is_resolved(self) -> bool:
+        """Whether the goal was found as exactly as it requires: its bounds, a limit of the loads, or an estimate."""
+        return self.regular or self.estimate_pps is not None or self.limit in (Limit.MAX_LOAD, Limit.MIN_LOAD)
+
+    @property
     def is_likely_too_high(self) -> bool:
-        """Whether the goal is more likely missed than met at the lower bound, by the search's model of the SUT."""
-        return (self.lower_error_probability or 0.0) > 0.5
+        """Whether the goal is more likely missed than met at the lower bound.
+
+        That is by the search's model of the SUT, or as a latency trial missed it, unless some trials may.
+        """
+        is_refuted = not self.goal.exceed_ratio and any(flag.code == REFUTED_LOWER for flag in self.flags)
+        return is_refuted or (self.lower_error_probability or 0.0) > 0.5

@@ -19,10 +19,8 @@ from nodrop.model.facts import Facts
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
-from nodrop.model.trial import TrialResult
+from nodrop.model.trial import SEARCH, TrialResult
 
-SEARCH = "search"
-"""Phase of the trials of a search."""
 LATENCY_OVERHEAD_S = 0.2
 """Time of a latency trial besides sending: waiting for the last frames, request and reply."""
 

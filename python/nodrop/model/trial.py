@@ -20,6 +20,8 @@ WINDOW_S = 0.05
 EXTENSION_MAX_RATIO = 4.0
 """Longest extension of a disturbed trial of a search, as a multiple of its duration: beyond, too little of it would be
 undisturbed to judge (`nodrop.run.retries`)."""
+SEARCH = "search"
+"""Phase of the trials of a search."""
 FIXED = "fixed"
 """Phase of a trial at a fixed rate."""
 

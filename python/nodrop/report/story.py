@@ -18,9 +18,9 @@ from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.report.document.fixed_rate import describe_fixed_trial
 from nodrop.report.document.goal_statements import describe_evidence
-from nodrop.report.document.labels import STATUS_TEXTS
 from nodrop.report.document.loss import describe_key_losses
 from nodrop.report.document.search import describe_search_range
+from nodrop.report.document.status import STATUS_TEXTS, describe_unresolved_goals
 from nodrop.report.document.warnings import list_warnings
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
@@ -144,6 +144,8 @@ def _describe_opposite(trial: TrialResult, step: SearchDecision) -> str:
 def _describe_ending(result: RunResult) -> Iterator[_Line]:
     error = f" ({result.error})" if result.error else ""
     yield _Line(f"The run is {STATUS_TEXTS[result.status]}{error}, after {format_seconds(result.wall_s)}.")
+    if unresolved := describe_unresolved_goals(result):
+        yield _Line(f"{unresolved[0].upper()}{unresolved[1:]}.", "- ")
     if trial := result.fixed_trial:
         yield _Line(describe_fixed_trial(trial), "- ")
     for statement, *evidence in describe_evidence(result):

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from nodrop.errors import SearchTimeoutError
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.generator.base import Measurer, TrialInterrupted
-from nodrop.model.goal import Goal, GoalResult
+from nodrop.model.goal import OUT_OF_TIME, Goal, GoalResult
 from nodrop.model.message import Message
 from nodrop.model.plan import FixedRatePlan, LatencyPoint, Plan
 from nodrop.model.result import LatencyResult, TrialPreview
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import FIXED, Trial, TrialResult, ValidityStatus
+from nodrop.model.trial import FIXED, SEARCH, Trial, TrialResult, ValidityStatus
 from nodrop.observe.base import Observer
 from nodrop.plan.time_allotment import TimeAllotment
 from nodrop.run.recorder import RunRecorder
 from nodrop.run.retries import check_retry_limit, check_valid, invalidate_tester_stalls, mark_disturbed
 from nodrop.search.base import Outcome
-from nodrop.search.goal_results import OUT_OF_TIME, compute_goal_results
+from nodrop.search.goal_results import compute_goal_results, flag_refuted_bounds
 from nodrop.stage.base import Stage
 from nodrop.units import format_seconds
 
@@ -49,7 +49,8 @@ class Session:
             self._search_loads(search, start_s)
             is_evidence = search.ask() is None and refutation_count < REFUTATIONS_MAX
             if not self._measure_latency(latency_loads_pps, search if is_evidence else None, start_s):
-                return
+                break
+        self.recorder.goals = flag_refuted_bounds(self.recorder.goals, self.recorder.trials)
 
     def _search_loads(self, search: LoggedSearch, start_s: float) -> None:
         """Measure the trials that the search asks for until it asks for no more. The only loop of a run."""
@@ -61,7 +62,7 @@ class Session:
                 break
             remaining_s = plan.search_duration_max_s - started_s
             limited = self.allotment.limit_extension(plan, trial, remaining_s, self.clock())
-            measured = self._measure(limited, "search", search.preview(trial, started_s))
+            measured = self._measure(limited, SEARCH, search.preview(trial, started_s))
             if not any(self._has_latency(measured, goal) for goal in plan.goals):
                 measured = measured.without_histograms()
             result = invalidate_tester_stalls(measured, plan, recorder.trials)

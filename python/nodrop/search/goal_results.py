@@ -5,15 +5,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodrop.errors import SearchError
-from nodrop.model.goal import Bound, Flag, Goal, GoalResult, Limit
+from nodrop.model.goal import OUT_OF_TIME, REFUTED_LOWER, Bound, Flag, Goal, GoalResult, Limit
 from nodrop.model.message import Message, Scalar
 from nodrop.model.result import RunResult
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import TrialResult, ValidityStatus
+from nodrop.model.trial import FIXED, SEARCH, TrialResult, ValidityStatus
 from nodrop.search.base import Interval
 
-OUT_OF_TIME = "out-of-time"
-"""Code of the flag of a goal that the search did not find in time."""
 ROUNDING = 1e-9
 """Relative tolerance for bounds exactly one width apart."""
 NORMAL_95 = 1.6449
@@ -78,18 +76,41 @@ class _GoalContext(NamedTuple):
 
     @property
     def lower(self) -> TrialResult | None:
-        """The trial of the lower bound, if valid."""
-        return self._trial(self.interval.lower_index) if self.interval.lower_valid else None
+        """The trial of the lower bound, if valid: one that meets the goal as a whole, if the load has one."""
+        trial = self._trial(self.interval.lower_index) if self.interval.lower_valid else None
+        if trial is None:
+            return None
+        return _pick(trial, [each for each in self.trials_like(trial) if not self.has_high_loss(each)])
 
     @property
     def upper(self) -> TrialResult | None:
-        """The trial of the upper bound, if valid."""
-        return self._trial(self.interval.upper_index) if self.interval.upper_valid else None
+        """The trial of the upper bound, if valid: one with too much loss as a whole, if the load has one.
+
+        The SUT or the tester lost its frames, as in most of these.
+        """
+        trial = self._trial(self.interval.upper_index) if self.interval.upper_valid else None
+        if trial is None:
+            return None
+        by_sut, by_tester = self.split_high_loss(trial)
+        return _pick(trial, by_sut if len(by_sut) >= len(by_tester) else by_tester)
 
     @property
     def lowest(self) -> TrialResult | None:
         """The trial of the lowest load, whether it met the goal or not."""
         return self._trial(self.interval.lower_index) or self.upper
+
+    def has_high_loss(self, trial: TrialResult) -> bool:
+        """Return whether a trial as a whole lost more than the goal allows."""
+        return trial.judged_loss_ratio > self.goal.loss_ratio
+
+    def split_high_loss(self, trial: TrialResult) -> tuple[list[TrialResult], list[TrialResult]]:
+        """Return the trials at a load with too much loss: by the SUT, and for lack of frames sent in time."""
+        high_loss = [each for each in self.trials_like(trial) if self.has_high_loss(each)]
+        by_sut: list[TrialResult] = []
+        by_tester: list[TrialResult] = []
+        for each in high_loss:
+            (by_sut if each.judged_counts.sut_loss_ratio > self.goal.loss_ratio else by_tester).append(each)
+        return by_sut, by_tester
 
     def trials_like(self, trial: TrialResult) -> list[TrialResult]:
         """Return all trials at the same load and of the same phase that are not invalid."""
@@ -104,6 +125,13 @@ class _GoalContext(NamedTuple):
 
     def _trial(self, index: int | None) -> TrialResult | None:
         return None if index is None else self.trials[index]
+
+
+def _pick(trial: TrialResult, suitable: Sequence[TrialResult]) -> TrialResult:
+    """Return the trial if it is suitable, else the last of the longest that are, if any."""
+    if not suitable or any(each.index == trial.index for each in suitable):
+        return trial
+    return max(reversed(suitable), key=lambda each: each.judged_counts.duration_s)
 
 
 def _build_goal_result(context: _GoalContext) -> GoalResult:
@@ -128,6 +156,40 @@ def _build_goal_result(context: _GoalContext) -> GoalResult:
         else interval.loss_ratio_limit,
         flags=_list_flags(context, limit, regular),
     )
+
+
+def flag_refuted_bounds(results: Sequence[GoalResult], trials: Sequence[TrialResult]) -> tuple[GoalResult, ...]:
+    """Return the results, with a flag where a latency trial at a lower bound or below lost more than its goal allows.
+
+    A search that can go on moves the bound instead.
+    """
+    return tuple(_flag_refuted_lower(result, trials) for result in results)
+
+
+def _flag_refuted_lower(result: GoalResult, trials: Sequence[TrialResult]) -> GoalResult:
+    goal, lower = result.goal, result.lower
+    if lower is None:
+        return result
+    refuting = [
+        trial
+        for trial in trials
+        if trial.phase not in (SEARCH, FIXED)
+        and trial.trial.intended_load_pps <= lower.load_pps
+        and trial.index > lower.trial_index
+        and trial.validity.verdict is not ValidityStatus.INVALID
+        and trial.judged_counts.sut_loss_ratio > goal.loss_ratio
+    ]
+    if not refuting:
+        return result
+    worst = max(refuting, key=lambda trial: trial.judged_counts.sut_loss_ratio)
+    flag = Flag.of(
+        REFUTED_LOWER,
+        trial=worst.index,
+        load_pps=worst.trial.intended_load_pps,
+        loss_ratio=worst.judged_counts.sut_loss_ratio,
+        allowed_ratio=goal.loss_ratio,
+    )
+    return result.replace(flags=(*result.flags, flag))
 
 
 def _flag_contradiction(result: GoalResult, results: Sequence[GoalResult]) -> GoalResult:
@@ -219,23 +281,19 @@ def _reaches(trial: TrialResult, load_pps: float) -> bool:
 def _find_upper_limit(context: _GoalContext, upper: TrialResult) -> tuple[Limit, Message]:
     """Return SUT or tester: whichever lost more in most of the trials at this load with too much loss."""
     allowed_ratio = context.goal.loss_ratio
-    trials = context.trials_like(upper)
-    high_loss = [trial for trial in trials if trial.judged_loss_ratio > allowed_ratio] or [upper]
-    by_sut = [trial for trial in high_loss if trial.judged_counts.sut_loss_ratio > allowed_ratio]
-    by_tester = [
-        trial
-        for trial in high_loss
-        if trial.judged_counts.sut_loss_ratio <= allowed_ratio and trial.judged_counts.unsent_count
-    ]
+    by_sut, by_tester = context.split_high_loss(upper)
     if not by_sut and not by_tester:
-        full_s = context.goal.final_trial_duration_s
-        return Limit.SUT, _describe("sut-lost-early", upper, allowed_ratio=allowed_ratio, full_s=full_s)
+        full_s = context.goal.final_trial_duration_s or upper.judged_counts.duration_s
+        code = "sut-lost-in-parts" if upper.judged_counts.duration_s > full_s else "sut-lost-early"
+        return Limit.SUT, _describe(code, upper, allowed_ratio=allowed_ratio, full_s=full_s)
     if len(by_sut) >= len(by_tester):
-        counts = {"high_loss_count": len(high_loss), "trial_count": len(trials)} if len(trials) > 1 else {}
-        return Limit.SUT, _describe("sut-lost", by_sut[-1], allowed_ratio=allowed_ratio, **counts)
+        trial_count = len(context.trials_like(upper))
+        high_loss_count = len(by_sut) + len(by_tester)
+        counts = {"high_loss_count": high_loss_count, "trial_count": trial_count} if trial_count > 1 else {}
+        return Limit.SUT, _describe("sut-lost", upper, allowed_ratio=allowed_ratio, **counts)
     if context.sut_shares_tester_cpu:
-        return Limit.SHARED_CPU, _describe("shared-cpu", by_tester[-1])
-    return Limit.TESTER, _describe("tester-short", by_tester[-1])
+        return Limit.SHARED_CPU, _describe("shared-cpu", upper)
+    return Limit.TESTER, _describe("tester-short", upper)
 
 
 def _describe(code: str, trial: TrialResult, **params: Scalar) -> Message:

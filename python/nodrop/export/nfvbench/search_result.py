@@ -17,10 +17,9 @@ from nodrop.formatting.messages import format_message
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
-from nodrop.model.trial import TrialResult
+from nodrop.model.trial import SEARCH, TrialResult
 from nodrop.units import format_pps
 
-SEARCH = "search"
 RATE_TYPE = "rate_percent"
 """Unit of the loads in NFVbench's search."""
 NAMED = ("ndr", "pdr")

@@ -30,10 +30,8 @@ from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
-from nodrop.model.trial import FIXED, Doubt, Trial, TrialResult
+from nodrop.model.trial import FIXED, SEARCH, Doubt, Trial, TrialResult
 
-SEARCH = "search"
-"""Phase whose trials run without latency streams, so that they send the planned traffic only."""
 LATENCY_RATIO_MAX = 0.1
 """Highest share of a stream's load for its latency stream, whose frames may be larger and are of one flow."""
 IN_FLIGHT_S = 0.01

@@ -7,7 +7,7 @@ from nodrop.formatting import LIMIT_NAMES, format_goal, format_goal_load, format
 from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Bound, GoalResult, Limit
 from nodrop.model.result import RunResult
-from nodrop.model.trial import TrialResult, ValidityStatus
+from nodrop.model.trial import SEARCH, TrialResult, ValidityStatus
 from nodrop.units import format_count, format_pps, format_ratio
 
 AS_OFFERED = 0.9999
@@ -139,7 +139,7 @@ def _describe_shortfall(lower: Bound, trial: TrialResult) -> str:
 
 def _is_counted_at(trial: TrialResult, load_pps: float) -> bool:
     return (
-        trial.phase == "search"
+        trial.phase == SEARCH
         and trial.trial.intended_load_pps == load_pps
         and trial.validity.verdict is not ValidityStatus.INVALID
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from nodrop.analysis import Comparison
 from nodrop.formatting import describe_traffic, format_repeat, format_sut_name
-from nodrop.model.result import RunResult, Status
+from nodrop.model.result import RunResult
 from nodrop.units import format_count, format_seconds
 
 SUTS = {
@@ -21,12 +21,6 @@ SUTS = {
 """Kinds of SUTs, for readers new to nodrop."""
 SIMULATED = "simulated"
 """The name of the stage of runs without packets."""
-STATUS_TEXTS = {
-    Status.COMPLETE: "complete",
-    Status.INTERRUPTED: "interrupted; partial results follow",
-    Status.TIMED_OUT: "out of time; partial results follow",
-    Status.FAILED: "failed; partial results follow",
-}
 
 
 def describe_sut(result: RunResult) -> str:

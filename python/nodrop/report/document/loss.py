@@ -93,8 +93,15 @@ def describe_loss(trial: TrialResult) -> str:
     places = [f"{format_count(each.lost_count)} at {_join_places(each.places)} ({each.text})" for each in losses]
     elsewhere_count = sum(each.lost_count for each in losses[PLACES_MAX:])
     parts = places[:PLACES_MAX] + ([f"{format_count(elsewhere_count)} elsewhere"] if elsewhere_count else [])
-    lost = f"lost {format_count(lost_count)} of {format_count(trial.offered_count)}: {', '.join(parts)}"
+    lost = f"lost {format_count(lost_count)} of {format_count(trial.offered_count)}{_format_left_out(trial)}"
+    lost = f"{lost}: {', '.join(parts)}"
     return "; ".join([*([lost] if losses else []), *unsent])
+
+
+def _format_left_out(trial: TrialResult) -> str:
+    """Return the losses of disturbed time, which do not count in the search; empty without any."""
+    left_out_count = trial.lost_count - trial.judged_counts.lost_count
+    return f" ({format_count(left_out_count)} in disturbed time)" if left_out_count > 0 else ""
 
 
 def find_loss_place(trial: TrialResult) -> str:

@@ -13,8 +13,8 @@ from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Paragraph, Section, Table
 from nodrop.report.document.comparison import TONES, build_effect_cells, list_cautions
 from nodrop.report.document.expectations import list_missed_expectations
-from nodrop.report.document.labels import STATUS_TEXTS
 from nodrop.report.document.screen import build_cautions, build_commands
+from nodrop.report.document.status import build_suite_status
 from nodrop.report.document.suite import (
     build_spread_table,
     compare_variants,
@@ -24,7 +24,7 @@ from nodrop.report.document.suite import (
 )
 from nodrop.report.document.suite_screen import list_suite_cautions
 from nodrop.store.summaries import summarize_result
-from nodrop.units import format_count, format_seconds
+from nodrop.units import format_count
 
 ROWS_MAX = 4
 """Most measures in the table: rates first."""
@@ -73,8 +73,7 @@ def _describe_suite(suite: Suite, results: Sequence[RunResult]) -> Iterator[Para
     sizes = len(suite.frame_sizes)
     traffic = format_count(sizes, "frame size") if sizes > 1 else describe_traffic(plan.traffic)
     yield Paragraph(text=f"{', '.join(named)}, {traffic}, {describe_run(plan)}")
-    status = f"{STATUS_TEXTS[suite.status]}, {describe_runs(suite)} in {format_seconds(suite.wall_s)}"
-    yield Paragraph(text=status, tone="good" if suite.status is Status.COMPLETE else "bad")
+    yield build_suite_status(suite, describe_runs(suite), results)
 
 
 def _list_cautions(results: Sequence[RunResult], comparison: Comparison | None) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from nodrop.formatting import describe_run, describe_traffic, format_sut_name
 from nodrop.formatting.messages import format_message
-from nodrop.model.result import RunResult, Status
+from nodrop.model.result import RunResult
 from nodrop.report.calibration import describe_calibration, is_applicable
 from nodrop.report.document.blocks import Block, Bullets, Paragraph, Section, Tone
 from nodrop.report.document.chains import build_chain_table, describe_chain_losses
@@ -12,11 +12,10 @@ from nodrop.report.document.expectations import build_expectation_blocks
 from nodrop.report.document.fixed_rate import (
     build_direction_table,
     describe_fixed_trial,
-    describe_short_offer,
 )
 from nodrop.report.document.goal_statements import describe_evidence
 from nodrop.report.document.host import describe_provenance
-from nodrop.report.document.labels import STATUS_TEXTS, describe_path_check
+from nodrop.report.document.labels import describe_path_check
 from nodrop.report.document.latency import build_brief_latency_table
 from nodrop.report.document.loss import describe_key_losses
 from nodrop.report.document.path import (
@@ -28,8 +27,9 @@ from nodrop.report.document.path import (
 from nodrop.report.document.repeatability import describe_resolution
 from nodrop.report.document.search import build_trial_table
 from nodrop.report.document.sizes import build_size_table
+from nodrop.report.document.status import build_status
 from nodrop.report.document.warnings import list_warnings
-from nodrop.units import format_count, format_seconds
+from nodrop.units import format_seconds
 
 
 def build_run_summary(result: RunResult, with_trials: bool = False) -> tuple[Section, ...]:
@@ -54,12 +54,7 @@ def build_run_summary(result: RunResult, with_trials: bool = False) -> tuple[Sec
 def _build_headline(result: RunResult) -> Iterator[Block]:
     plan = result.plan
     yield Paragraph(text=f"{format_sut_name(result)}, {describe_traffic(plan.traffic)}, {describe_run(plan)}")
-    trials = "" if plan.no_traffic else f", {format_count(len(result.trials), 'trial')}"
-    short = describe_short_offer(result)
-    yield Paragraph(
-        text=f"{STATUS_TEXTS[result.status]}{trials} in {format_seconds(result.wall_s)}{f'; {short}' if short else ''}",
-        tone="good" if result.status is Status.COMPLETE and not short else "bad",
-    )
+    yield build_status(result)
 
 
 def _build_path(result: RunResult) -> Iterator[Block]:

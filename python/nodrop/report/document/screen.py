@@ -13,20 +13,20 @@ from nodrop.formatting import (
     format_sut_name,
 )
 from nodrop.formatting.messages import format_message
-from nodrop.model.goal import GoalResult
+from nodrop.model.goal import REFUTED_LOWER, GoalResult
 from nodrop.model.latency import LatencyFigures, compute_latency_by_direction, compute_trial_latency
-from nodrop.model.result import RunResult, Status
-from nodrop.model.trial import TrialResult, ValidityStatus
+from nodrop.model.result import RunResult
+from nodrop.model.trial import SEARCH, TrialResult, ValidityStatus
 from nodrop.report.calibration import describe_uncalibrated_loads
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from nodrop.report.document.expectations import build_expectation_blocks
-from nodrop.report.document.fixed_rate import build_direction_table, describe_short_offer
-from nodrop.report.document.labels import STATUS_TEXTS
+from nodrop.report.document.fixed_rate import build_direction_table
 from nodrop.report.document.loss import find_loss_place
 from nodrop.report.document.repeatability import describe_repeatability
+from nodrop.report.document.status import build_status
 from nodrop.report.document.warnings import REASONS, list_run_warnings
-from nodrop.units import format_count, format_pps, format_ratio, format_seconds
+from nodrop.units import format_count, format_pps, format_ratio
 
 CAUTIONS_MAX = 3
 ERROR_PROBABILITY_MIN = 0.1
@@ -54,11 +54,7 @@ def build_screen(result: RunResult) -> tuple[Section, ...]:
 def _describe_run(result: RunResult) -> tuple[Paragraph, ...]:
     plan = result.plan
     measured = f"{format_sut_name(result)}, {describe_traffic(plan.traffic)}, {describe_run(plan)}"
-    trials = f"{format_count(len(result.trials), 'trial')} in {format_seconds(result.wall_s)}"
-    short = describe_short_offer(result)
-    tone: Tone = "good" if result.status is Status.COMPLETE and not short else "bad"
-    status = f"{STATUS_TEXTS[result.status]}, {trials}{f'; {short}' if short else ''}"
-    return Paragraph(text=measured), Paragraph(text=status, tone=tone)
+    return Paragraph(text=measured), build_status(result)
 
 
 def _build_fixed_rate(result: RunResult, trial: TrialResult) -> Iterator[Block]:
@@ -126,33 +122,42 @@ def format_rounded_pps(load_pps: float, width_ratio: float) -> str:
 
 
 def _describe_lower(goal_result: GoalResult, result: RunResult) -> str:
-    """Return the loss in the trials at the lower bound: `no frame of 1,300,000 lost`."""
+    """Return the loss in the trials at the lower bound that meet the goal: `no frame of 1,300,000 lost`."""
     if not goal_result.lower:
         return ""
-    judged = [trial.judged_counts for trial in _list_trials_at(goal_result.lower.load_pps, result)]
+    every = _list_trials_at(goal_result.lower.load_pps, result)
+    met = [trial for trial in every if trial.judged_loss_ratio <= goal_result.goal.loss_ratio]
+    judged = [trial.judged_counts for trial in met or every]
     lost_count, unsent_count = sum(each.lost_count for each in judged), sum(each.unsent_count for each in judged)
-    due_count = sum(each.offered_count for each in judged) + unsent_count
-    if not lost_count and not unsent_count:
-        return f"no frame of {format_count(due_count)} lost"
-    return f"{_format_missing(lost_count, unsent_count, due_count)} of {format_count(due_count, 'frame')}"
+    offered_count = sum(each.offered_count for each in judged)
+    missing = _format_missing(lost_count, unsent_count, offered_count)
+    due = format_count(offered_count + unsent_count, "frame")
+    text = f"{missing} of {due}" if missing else f"no frame of {format_count(offered_count)} lost"
+    if not met:
+        return f"{text}, less in parts"
+    return text if len(met) == len(every) else f"{text} in {len(met)} of {len(every)} trials"
 
 
 def _describe_upper(goal_result: GoalResult, result: RunResult) -> str:
     """Return the loss at the upper bound: `276.3 kpps lost 0.35 %`; loss of sent and unsent frames apart."""
     if not goal_result.upper:
         return ""
-    judged = result.trials[goal_result.upper.trial_index].judged_counts
-    due_count = judged.offered_count + judged.unsent_count
+    trial = result.trials[goal_result.upper.trial_index]
+    judged = trial.judged_counts
     load = format_rounded_pps(goal_result.upper.load_pps, compute_width(goal_result))
-    missing = _format_missing(judged.lost_count, judged.unsent_count, due_count)
-    return f"{load}: {missing or 'nothing lost in this trial'}"
+    missing = _format_missing(judged.lost_count, judged.unsent_count, judged.offered_count)
+    text = f"{load}: {missing or 'nothing lost in this trial'}"
+    if trial.judged_loss_ratio > goal_result.goal.loss_ratio:
+        return text
+    full_s = goal_result.goal.final_trial_duration_s or 0.0
+    return f"{text}, more in parts" if judged.duration_s > full_s else f"{text}, more if continued"
 
 
-def _format_missing(lost_count: int, unsent_count: int, due_count: int) -> str:
-    """Return the lost and the unsent share of the frames that were due, apart; empty without either."""
-    parts = [f"lost {format_small_ratio(lost_count / due_count)}"] if lost_count else []
+def _format_missing(lost_count: int, unsent_count: int, offered_count: int) -> str:
+    """Return the lost share of the frames sent and the unsent share of those due; empty without either."""
+    parts = [f"lost {format_small_ratio(lost_count / offered_count)}"] if lost_count else []
     if unsent_count:
-        parts.append(f"did not send {format_small_ratio(unsent_count / due_count)}")
+        parts.append(f"did not send {format_small_ratio(unsent_count / (offered_count + unsent_count))}")
     return ", ".join(parts)
 
 
@@ -160,7 +165,7 @@ def _list_trials_at(load_pps: float, result: RunResult) -> list[TrialResult]:
     return [
         trial
         for trial in result.trials
-        if trial.phase == "search"
+        if trial.phase == SEARCH
         and trial.trial.intended_load_pps == load_pps
         and trial.validity.verdict is not ValidityStatus.INVALID
     ]
@@ -242,16 +247,17 @@ def build_commands(name: str, **commands: str) -> Paragraph:
 
 
 def _list_latency_losses(result: RunResult) -> Iterator[str]:
-    """Yield the latency trials that missed more frames than the goal at whose bound they were made allows."""
-    goals = {each.goal.label: each.goal for each in result.goals}
-    labels = {point.label: point.goal_label for point in result.plan.latency.points}
-    for measured in result.latencies:
-        judged = result.trials[measured.trial_index].judged_counts
-        due_count = judged.offered_count + judged.unsent_count
-        goal = goals.get(labels.get(measured.label, ""))
-        if goal and judged.lost_count > goal.loss_ratio * due_count:
-            lost = _format_missing(judged.lost_count, 0, due_count)
-            yield f"the latency trial at {measured.label} {lost}: {goal.label} may be too high; repeat the run"
+    """Yield the latency trials that lost more frames than a goal allows whose bound is at their load or above."""
+    labels: dict[int, list[str]] = {}
+    for each in result.goals:
+        for flag in each.flags:
+            if flag.code == REFUTED_LOWER:
+                labels.setdefault(int(flag.params["trial"] or 0), []).append(each.goal.label)
+    for index, goal_labels in labels.items():
+        trial = result.trials[index]
+        lost = f"lost {format_small_ratio(trial.judged_counts.sut_loss_ratio)}"
+        goals = f"{' and '.join(goal_labels)} may be too high"
+        yield f"the {trial.phase.replace('latency', 'latency trial at', 1)} {lost}: {goals}; repeat the run"
 
 
 def _list_goal_cautions(result: RunResult) -> Iterator[str]:

@@ -7,7 +7,7 @@ from nodrop.formatting import format_stop_reason
 from nodrop.formatting.bound_changes import describe_bound_changes
 from nodrop.formatting.messages import format_message
 from nodrop.model.result import RunResult, SearchDecision
-from nodrop.model.trial import TrialResult, ValidityStatus
+from nodrop.model.trial import SEARCH, TrialResult, ValidityStatus
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Figure, Fold, Paragraph, Table, Tone
 from nodrop.report.document.fixed_rate import describe_fixed_trial
@@ -41,7 +41,7 @@ def build_search_blocks(result: RunResult) -> tuple[Block, ...]:
     if not result.trials:
         return ()
     blocks: list[Block] = list(_build_opening(result))
-    if any(trial.phase == "search" for trial in result.trials):
+    if any(trial.phase == SEARCH for trial in result.trials):
         blocks.append(Figure(chart=search_bounds.build_chart(result, result.steps)))
     if evidence := tuple(_list_evidence(result)):
         blocks.append(Bullets(items=evidence))

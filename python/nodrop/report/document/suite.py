@@ -17,11 +17,11 @@ from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Column, Paragraph, Section, Table
 from nodrop.report.document.comparison import build_comparison_blocks
 from nodrop.report.document.fixed_rate import list_shortfalls
-from nodrop.report.document.labels import STATUS_TEXTS
 from nodrop.report.document.rule_cost import build_rule_cost_blocks, format_rule_cost_title
 from nodrop.report.document.run_summary import build_run_summary
+from nodrop.report.document.status import STATUS_TEXTS, build_suite_status
 from nodrop.store.summaries import summarize_result
-from nodrop.units import format_count, format_pps, format_ratio, format_seconds
+from nodrop.units import format_count, format_pps, format_ratio
 
 
 def build_suite_summary(
@@ -92,11 +92,8 @@ def build_spread_table(spreads: Sequence[Spread]) -> Table:
 def _build_overview(suite: Suite, results: Sequence[RunResult]) -> Iterator[Block]:
     removed = sum(run.removed for run in suite.runs)
     since = f"; {removed} removed since" if removed else ""
-    yield Paragraph(
-        text=f"{suite.suite_id}: {STATUS_TEXTS[suite.status]}, {describe_runs(suite)} in "
-        f"{format_seconds(suite.wall_s)}{since}",
-        tone="good" if suite.status is Status.COMPLETE else "bad",
-    )
+    status = build_suite_status(suite, describe_runs(suite), results)
+    yield Paragraph(text=f"{suite.suite_id}: {status.text}{since}", tone=status.tone)
     if results:
         yield build_suite_table(results)
     if warnings := tuple(_list_warnings(results)):

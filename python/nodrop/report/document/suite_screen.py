@@ -4,21 +4,21 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nodrop.formatting import LIMIT_NAMES, describe_run, format_goal, format_sut_name
 from nodrop.model.latency import compute_trial_latency
-from nodrop.model.result import RunResult, Status
+from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Bullets, Cell, Column, Paragraph, Section, Table
 from nodrop.report.document.expectations import build_expectation_blocks
 from nodrop.report.document.fixed_rate import describe_short_offer
-from nodrop.report.document.labels import STATUS_TEXTS
 from nodrop.report.document.screen import (
     build_cautions,
     build_commands,
     build_goal_rate_cell,
     list_cautions,
 )
-from nodrop.units import format_count, format_seconds
+from nodrop.report.document.status import build_suite_status
+from nodrop.units import format_count
 
 PERCENTILES = (50.0, 99.0)
 
@@ -43,10 +43,9 @@ def build_suite_screen(suite: Suite, results: Sequence[RunResult]) -> tuple[Sect
 def _describe_suite(suite: Suite, results: Sequence[RunResult]) -> tuple[Paragraph, ...]:
     sizes = format_count(len(suite.frame_sizes), "frame size")
     trials = format_count(sum(len(result.trials) for result in results), "trial")
-    tone = "good" if suite.status is Status.COMPLETE else "bad"
     return (
         Paragraph(text=f"{format_sut_name(results[0])}, {sizes}, {describe_run(results[0].plan)}"),
-        Paragraph(text=f"{STATUS_TEXTS[suite.status]}, {trials} in {format_seconds(suite.wall_s)}", tone=tone),
+        build_suite_status(suite, trials, results),
     )
 
 

@@ -16,7 +16,7 @@ loss than its entire duration allows counts as full-length, and a short trial co
 import math
 from collections.abc import Generator
 
-from nodrop.model.goal import Flag
+from nodrop.model.goal import OUT_OF_TIME, Flag
 from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
@@ -133,7 +133,7 @@ class NodropSearch(DialogueSearch):
         try:
             yield from dialogue
         except OutOfTimeError:
-            flag = Flag.of("out-of-time")
+            flag = Flag.of(OUT_OF_TIME)
             state.flags += [] if flag in state.flags else [flag]
         _accept_short_trials(state)
 

@@ -22,7 +22,7 @@ from nodrop.charts.base import Chart, Row
 from nodrop.charts.render import compile_chart
 from nodrop.charts.theme import Theme
 from nodrop.model.event import TrialProgress
-from nodrop.model.run_state import SEARCH
+from nodrop.model.trial import SEARCH
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import make_form_token
 from nodrop.server.pages.render import make_environment, render

@@ -9,8 +9,7 @@ from nodrop.model.base import Value
 from nodrop.model.event import TrialProgress
 from nodrop.model.goal import GoalResult
 from nodrop.model.latency import compute_trial_latency
-from nodrop.model.run_state import SEARCH
-from nodrop.model.trial import FIXED, Doubt, TrialResult
+from nodrop.model.trial import FIXED, SEARCH, Doubt, TrialResult
 from nodrop.report.document.warnings import REASONS
 from nodrop.report.stage_progress import format_stage_step
 from nodrop.server.pages.render import format_clock, format_short_id

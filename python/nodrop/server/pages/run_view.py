@@ -20,8 +20,8 @@ from nodrop.model.event import (
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
 from nodrop.model.result import GoalState, RunResult, SearchDecision, Status
-from nodrop.model.run_state import SEARCH, RunState
-from nodrop.model.trial import TrialResult
+from nodrop.model.run_state import RunState
+from nodrop.model.trial import SEARCH, TrialResult
 from nodrop.report.line_progress import format_trial_line
 from nodrop.report.stage_progress import StageLineFilter
 from nodrop.server.rest.event_codec import decode
