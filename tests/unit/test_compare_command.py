@@ -127,6 +127,7 @@ def test_one_run_of_each_side_needs_repeats_and_fails_a_gate(compare: Compare) -
     assert out.startswith("Needs repeats: NDR is 5.")
     assert "95 %:" not in out
     assert "more of each would likely decide it" in err
+    assert err.startswith("nodrop: error: --fail-on worse: the comparison could not decide (--allow-undecided passes")
     assert compare(*runs, "--fail-on", "worse", "--allow-undecided")[0] == 0
     metric = json.loads(compare(*runs, "--metric", "ndr", "--format", "json")[1])["metrics"][0]
     assert metric["needs_repeats"]

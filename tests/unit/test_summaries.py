@@ -71,3 +71,12 @@ def test_latency_is_told_by_the_load_it_was_measured_at(tmp_path: Path) -> None:
     assert actual["latency_p99_at_ndr"].value == 1900
     assert actual["latency_p99_at_50%_of_pdr_0.5%"].text == "latency p99 at 50 % of PDR 0.5 %"
     assert {(each.unit, each.better) for key, each in actual.items() if key.startswith("latency")} == {("ns", "lower")}
+
+
+def test_a_rate_whose_bounds_are_far_apart_is_a_lower_limit(tmp_path: Path) -> None:
+    result = record_run(tmp_path, MILLION)
+    ndr, *others = result.goals
+    assert ndr.lower and ndr.goal.width_ratio and measures(result)["ndr"].limit == "sut"
+    apart = ndr.lower.replace(load_pps=ndr.lower.load_pps / (1 - 5.1 * ndr.goal.width_ratio))
+    wide = result.replace(goals=(ndr.replace(upper=apart, regular=False), *others))
+    assert measures(wide)["ndr"].limit == "unknown"

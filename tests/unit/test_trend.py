@@ -112,7 +112,7 @@ def test_the_bounds_of_a_change_are_those_of_mann_and_whitney() -> None:
 def test_what_the_tester_limited_is_shown_and_never_makes_a_change() -> None:
     result = analyze_trend(trend_series([1e6] * 10 + [0.5e6] * 5, at_least=range(10, 15)))
     assert result.changes == () and len(result.series.points) == 15
-    assert "5 runs were not limited by the SUT, and shown but not analyzed: r10, r11, r12 and 2 more." in list(
+    assert "5 runs have only a lower limit, shown but not analyzed: r10, r11, r12 and 2 more." in list(
         describe_trend(result)
     )
 

@@ -9,6 +9,8 @@ from tests.verdicts import latency, loss, rate, run, sides
 from nodrop.analysis import ComparisonOutcome, Margins, compare
 from nodrop.analysis.types import Comparison
 from nodrop.errors import ConfigError
+from nodrop.report.document.blocks import Table
+from nodrop.report.document.comparison import build_comparison_section
 
 GOOD = (1.000e6, 1.004e6, 0.997e6, 1.002e6, 0.998e6)
 SLOW = tuple(each * 0.95 for each in (0.999e6, 1.003e6, 0.998e6, 1.001e6, 1.000e6))
@@ -115,7 +117,23 @@ def test_a_figure_that_was_the_testers_never_makes_b_worse() -> None:
     assert message.verdict is ComparisonOutcome.UNDECIDED
     assert "B forwards at least this rate" in message.metrics[0].reason
     assert message.metrics[0].repeats_needed is None
-    assert any("not limited by the SUT" in line for line in message.advice)
+    assert any("only a lower limit" in line for line in message.advice)
+
+
+def test_a_lower_limit_gets_no_percentage() -> None:
+    message = compare(*sides([rate(849.2e3)], [rate(646.8e3, width=0.8, limit="unknown")]))
+    expected = "NDR is 849.2 kpps and at least 646.8 kpps, and a lower limit shows no difference"
+    assert message.sentence == f"Needs repeats: {expected}, one run each"
+    (blocks,) = [section.blocks for section in [build_comparison_section(message)]]
+    table = next(block for block in blocks if isinstance(block, Table))
+    assert [cell.text for cell in table.rows[0][1:5]] == ["849.2 kpps", "≥ 646.8 kpps", "-", "-"]
+    assert message.metrics[0].effect < 0.0
+
+
+def test_a_lower_limit_that_decides_has_an_effect_of_at_least_its_own() -> None:
+    message = compare(*sides([rate(each) for each in SLOW], [rate(each, limit="tester") for each in GOOD]))
+    assert message.verdict is ComparisonOutcome.BETTER
+    assert message.sentence.startswith("B is better than A: NDR is at least 5.3 % higher (95 %: ")
 
 
 @pytest.mark.parametrize("limit", ["tester", "shared_cpu", "max_load", "unknown"])

@@ -44,9 +44,10 @@ class PairedMetric(NamedTuple):
     def values(self) -> tuple[RunSample, RunSample]:
         """The samples of both sides on the comparison scale.
 
-        Where all runs have both bounds, the value is their midpoint, because widths may differ.
+        Where all runs have both bounds, the value is their midpoint, because widths may differ. A lower limit stands
+        for itself.
         """
-        bounded = all(point.low and point.high for point in (*self.a.points, *self.b.points))
+        bounded = all(point.low and point.high and not point.at_least for point in (*self.a.points, *self.b.points))
         return _build_sample(self.a, self.unit, bounded), _build_sample(self.b, self.unit, bounded)
 
 

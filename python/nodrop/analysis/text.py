@@ -56,6 +56,22 @@ def format_interval(low: float, high: float, unit: MeasureUnit) -> str:
     return f"{format_effect(low, unit)} to {format_effect(high, unit)}"
 
 
+def describe_effect(metric: MetricComparison) -> str:
+    """Describe the effect on a measure; a lower limit of one side gives a lower limit of the effect, or none."""
+    if metric.is_open:
+        return "not comparable, as a lower limit"
+    effect = format_effect(metric.effect, metric.unit)
+    return f"at least {effect}" if metric.is_limit else effect
+
+
+def format_metric_effect(metric: MetricComparison) -> str:
+    """Format the effect on a measure for a table; `-` where a lower limit gives none."""
+    if metric.is_open:
+        return "-"
+    effect = format_signed_effect(metric.effect, metric.unit)
+    return f"at least {effect}" if metric.is_limit else effect
+
+
 def format_signed_effect(effect: float, unit: MeasureUnit) -> str:
     """Format an effect for a table: `-5.1 %`, `+0.30 points`."""
     if effect >= EFFECT_UNBOUNDED_FROM:
@@ -78,11 +94,19 @@ def format_margin(margin: float, unit: MeasureUnit) -> str:
 
 def format_evidence(metric: MetricComparison, confidence: float) -> str:
     """Format the effect on a measure with its confidence interval, if its runs support one."""
-    interval = f" ({confidence * 100:g} %: {format_interval(metric.low, metric.high, metric.unit)})"
-    effect = f"{metric.text} is {format_effect(metric.effect, metric.unit)}"
-    figures = effect if metric.needs_repeats else f"{effect}{interval}"
-    limited = metric.verdict is ComparisonOutcome.UNDECIDED and (metric.a.at_least or metric.b.at_least)
-    return f"{figures}, not limited by the SUT" if limited else figures
+    if metric.is_open:
+        a, b = (
+            f"{'at least ' if each.at_least else ''}{format_value(each.mean, metric.unit)}" for each in metric.sides
+        )
+        return f"{metric.text} is {a} and {b}, and a lower limit shows no difference"
+    effect = f"{metric.text} is {describe_effect(metric)}"
+    if metric.needs_repeats:
+        return effect
+    return f"{effect} ({confidence * 100:g} %: {format_interval(metric.low, metric.high, metric.unit)})"
+
+
+def _format_mean(series: MetricSeries, unit: MeasureUnit) -> str:
+    return f"{'at least ' if series.at_least else ''}{format_value(series.mean, unit)}"
 
 
 def format_outcome(metric: MetricComparison) -> str:
@@ -92,7 +116,7 @@ def format_outcome(metric: MetricComparison) -> str:
 
 def format_metric_range(metric: MetricComparison) -> str:
     """Format the confidence interval of a measure for a table; `-` where its runs do not support one."""
-    return "-" if metric.needs_repeats else format_effect_range(metric.low, metric.high, metric.unit)
+    return "-" if metric.needs_repeats or metric.is_open else format_effect_range(metric.low, metric.high, metric.unit)
 
 
 def format_repeat_counts(metrics: Sequence[MetricComparison]) -> str:
@@ -171,7 +195,10 @@ def suggest_next_steps(
         yield f"Measure each {times}{how}."
     limited = [metric.text for metric in metrics if metric.headline and (metric.a.at_least or metric.b.at_least)]
     if limited:
-        yield f"{limited[0]} was not limited by the SUT: allow higher loads, or give the tester dedicated CPUs."
+        yield (
+            f"{limited[0]} is only a lower limit in some runs: allow more time and higher loads, or give the tester "
+            "dedicated CPUs."
+        )
     if any(metric.repeats_needed is None and not metric.a.at_least and not metric.b.at_least for metric in undecided):
         yield "The search width hides the difference whatever the number of repeats: search with a smaller width."
     if verdict is ComparisonOutcome.WORSE and suspected:
@@ -207,7 +234,7 @@ def format_short_outcome(comparison: Comparison) -> str:
         else ""
     )
     outcome = NEEDS_REPEATS.capitalize() if comparison.needs_repeats else OUTCOME_TEXTS[comparison.verdict]
-    return f"{outcome}{within}: {first.text} is {format_effect(first.effect, first.unit)}"
+    return f"{outcome}{within}: {first.text} is {describe_effect(first)}"
 
 
 def format_side(name: str, side: Side) -> str:

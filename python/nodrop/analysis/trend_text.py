@@ -115,8 +115,8 @@ def _list_outliers(trend: Trend) -> Iterator[str]:
 def _list_unjudged_runs(series: TrendSeries) -> Iterator[str]:
     at_least = [point.run_id for point in series.points if point.at_least]
     if at_least and len(at_least) < len(series.points):
-        runs = format_count(len(at_least), "run was", "runs were")
-        yield f"{runs} not limited by the SUT, and shown but not analyzed: {_join_names(at_least)}."
+        runs = format_count(len(at_least), "run has", "runs have")
+        yield f"{runs} only a lower limit, shown but not analyzed: {_join_names(at_least)}."
     if series.missing_run_ids:
         runs = format_count(len(series.missing_run_ids), "run has", "runs have")
         yield f"{runs} no {series.text}: {_join_names(series.missing_run_ids)}."

@@ -106,6 +106,21 @@ class MetricComparison(Value):
     flags: tuple[Flag, ...] = ()
     """Notes on the values: outliers, modes, drift."""
 
+    @property
+    def sides(self) -> tuple[MetricSeries, MetricSeries]:
+        """The values of A and of B."""
+        return self.a, self.b
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether a side has only a lower limit of the value, so that the effect is a limit as well."""
+        return self.a.at_least or self.b.at_least
+
+    @property
+    def is_open(self) -> bool:
+        """Whether such a limit shows no effect."""
+        return self.is_limit and self.verdict is ComparisonOutcome.UNDECIDED
+
 
 SetupArea = Literal["sut", "traffic", "search", "tester", "lab", "host", "version", "label"]
 """The part of a setup that differs."""

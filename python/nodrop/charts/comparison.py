@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nodrop.analysis.text import (
+    describe_effect,
     describe_method,
-    format_effect,
     format_interval,
     format_margin,
     format_outcome,
@@ -173,8 +173,8 @@ def _build_effect_row(metric: MetricComparison, row: int) -> Row:
         "margin_low": -metric.margin * 100,
         "margin_high": metric.margin * 100,
         "verdict": metric.verdict.value,
-        "said": f"{outcome}:  {format_effect(metric.effect, metric.unit)}",
-        "text": f"{metric.text}: B {format_effect(metric.effect, metric.unit)}{interval}: {outcome}",
+        "said": f"{outcome}:  {describe_effect(metric)}",
+        "text": f"{metric.text}: B {describe_effect(metric)}{interval}: {outcome}",
     }
 
 

@@ -116,7 +116,7 @@ def has_real_links(result: RunResult) -> bool:
 def _list_notes(figures: Sequence[RatePoint], unit: str) -> list[str]:
     notes = ["wire rate, with preamble and gap"] if unit == "bps" else []
     if any(figure.is_least for figure in figures):
-        notes.append("hollow: lower limit, not limited by the SUT")
+        notes.append("hollow: lower limit")
     if not any(figure.series == MAXIMUM for figure in figures):
         notes.append("virtual links, without a theoretical maximum")
     return notes

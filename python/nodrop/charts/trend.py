@@ -20,7 +20,7 @@ from nodrop.charts.axis import AxisUnit, pick_rate_unit, pick_time_unit
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.formatting import format_measure
 
-RUN, AT_LEAST, OUTLIER = "run", "lower limit: not limited by the SUT", "outlier"
+RUN, AT_LEAST, OUTLIER = "run", "lower limit", "outlier"
 KINDS = {
     RUN: ("circle", theme.MEETS, 1.0),
     AT_LEAST: ("triangle-up", theme.INVALID, 0.0),

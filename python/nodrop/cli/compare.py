@@ -100,7 +100,9 @@ def compare(results: Sequence[str], results_dir: str, form: str, plot: str | Non
     if measured and measured.exit_code:
         return measured.exit_code
     if comparison.verdict in failing:
-        raise FailOnError(f"--fail-on {','.join(flags['fail_on'])}: {comparison.sentence}")
+        is_open = comparison.verdict.value not in ",".join(flags["fail_on"])
+        problem = "the comparison could not decide (--allow-undecided passes then): " if is_open else ""
+        raise FailOnError(f"--fail-on {','.join(flags['fail_on'])}: {problem}{comparison.sentence}")
     return 0
 
 

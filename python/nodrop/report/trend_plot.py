@@ -137,7 +137,7 @@ class _Plot:
         meanings = {
             marks.run: "run",
             marks.median: "median",
-            marks.at_least: "at least: not limited by the SUT",
+            marks.at_least: "at least: a lower limit",
             marks.apart: "outlier",
             marks.beyond[0]: "below",
             marks.beyond[1]: "above",

@@ -26,6 +26,8 @@ from nodrop.units import format_ratio
 ESTIMATORS = ("mrr", "plrsearch")
 """Searches that estimate a rate instead of proving bounds."""
 PERCENTILES = (50.0, 99.0, 99.9)
+WIDE_FACTOR = 5.0
+"""Distance of the bounds, in widths of the goal, above which the lower one is only a lower limit."""
 
 
 def summarize_result(result: RunResult) -> Summary:
@@ -82,7 +84,9 @@ def _list_goal_measures(result: RunResult, goal_result: GoalResult) -> Iterator[
     key, text = name_goal(goal_result.goal)
     if goal_result.lower:
         upper_pps = goal_result.upper.load_pps if goal_result.upper else None
-        yield build_goal_measure(goal_result.goal, goal_result.lower.load_pps, upper_pps, goal_result.limit)
+        # Bounds so far apart say little more than the lower one.
+        limit = Limit.UNKNOWN if _is_wide(goal_result) else goal_result.limit
+        yield build_goal_measure(goal_result.goal, goal_result.lower.load_pps, upper_pps, limit)
     if goal_result.estimate_pps is None:
         return
     if result.plan.search.algorithm == "mrr":
@@ -107,6 +111,13 @@ def _list_goal_measures(result: RunResult, goal_result: GoalResult) -> Iterator[
             high=goal_result.estimate_pps + sd_pps,
             limit=_find_mrr_limit(result),
         )
+
+
+def _is_wide(goal_result: GoalResult) -> bool:
+    lower, upper, width_ratio = goal_result.lower, goal_result.upper, goal_result.goal.width_ratio
+    if not lower or not upper or not width_ratio or goal_result.limit.sut_may_exceed:
+        return False
+    return (upper.load_pps - lower.load_pps) / upper.load_pps > WIDE_FACTOR * width_ratio
 
 
 def _find_mrr_limit(result: RunResult) -> Limit:

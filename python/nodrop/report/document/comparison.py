@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from nodrop.analysis import Comparison, ComparisonOutcome, MetricComparison
 from nodrop.analysis.text import (
+    describe_effect,
     describe_method,
-    format_effect,
+    format_metric_effect,
     format_metric_range,
     format_outcome,
     format_series,
     format_side,
-    format_signed_effect,
 )
 from nodrop.charts import comparison as comparison_chart
 from nodrop.formatting.messages import format_message
@@ -60,7 +60,7 @@ def build_comparison_cards(comparison: Comparison) -> tuple[Card, ...]:
         Card(
             label=metric.text,
             text=format_outcome(metric),
-            about=f"B compared with A: {format_effect(metric.effect, metric.unit)}",
+            about=f"B compared with A: {describe_effect(metric)}",
             details=(
                 f"A {format_series(metric.a, metric.unit)}",
                 f"B {format_series(metric.b, metric.unit)}",
@@ -112,7 +112,7 @@ def build_effect_cells(metric: MetricComparison) -> tuple[Cell, ...]:
         cells.make_text_cell(metric.text),
         cells.make_text_cell(format_series(metric.a, metric.unit)),
         cells.make_text_cell(format_series(metric.b, metric.unit)),
-        Cell(text=format_signed_effect(metric.effect, metric.unit), key=metric.effect),
+        Cell(text=format_metric_effect(metric), key=metric.effect),
     )
 
 

@@ -11,11 +11,11 @@ from nodrop.analysis import Comparison, Margins
 from nodrop.analysis.stored_comparison import Runs, compare_results, split_variants
 from nodrop.analysis.text import (
     describe_method,
+    format_metric_effect,
     format_metric_range,
     format_outcome,
     format_series,
     format_short_outcome,
-    format_signed_effect,
 )
 from nodrop.charts import comparison as charts
 from nodrop.errors import ConfigError
@@ -96,7 +96,7 @@ def make_routes(site: Site) -> APIRouter:
             **ROW_HELPERS,
             method_text=describe_method,
             series_text=format_series,
-            signed_text=format_signed_effect,
+            effect_text=format_metric_effect,
             span_text=format_metric_range,
             outcome_text=format_outcome,
         )
