@@ -264,6 +264,22 @@ def test_a_loss_while_other_work_disturbed_the_trial_decides_nothing(tmp_path: P
     assert ndr.lower.loss_ratio == 0.0
 
 
+def test_other_work_is_named_by_its_process_and_nodrop_by_itself(tmp_path: Path) -> None:
+    works = (
+        OtherWork(name="nodrop", pid=os.getpid(), cpu=0, time_s=0.3),
+        OtherWork(name="cc1", pid=4711, cpu=1, time_s=0.25),
+    )
+
+    def disturb_by_both(result: TrialResult) -> TrialResult:
+        return disturb(result).replace(other_work=works)
+
+    plan = make_plan(tmp_path, latency__enabled=False)
+    index = lossless_index(execute(plan, Listener(), make_environment()))
+    result = execute(plan, Listener(), make_environment(wrap=mishaps({index: disturb_by_both})))
+    text = format_message(result.trials[index].validity.doubts[-1])
+    assert text.endswith(": nodrop itself ran 0.3 s on CPU 0, cc1 (pid 4711) ran 0.25 s on CPU 1")
+
+
 def test_a_latency_trial_reports_all_frames_and_the_loss_without_disturbed_time(tmp_path: Path) -> None:
     plan = make_plan(tmp_path)
     searched = sum(trial.phase == "search" for trial in execute(plan, Listener(), make_environment()).trials)

@@ -129,6 +129,7 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
         "forwarding rate may be the tester's, and the SUT may forward more.",
         "In {short_count} of {count} trials the tester could not send the load; unsent frames count as lost, so the "
         "estimate may be the tester's.",
+        "Above {offered_pps:load} the tester itself did not keep up.",
         "Above {forwarded_pps:load} the tester itself did not keep up.",
         "The upper bound is the tester's: it could not send this load, and the SUT may forward more.",
     ),

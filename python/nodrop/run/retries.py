@@ -1,11 +1,12 @@
 """Detects trials invalidated by a tester stall and limits how often invalid trials are retried."""
 
+import os
 from collections.abc import Sequence
 
 from nodrop.errors import SearchError
 from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import FIXED, Doubt, TimeSummary, TrialResult, ValidityStatus
+from nodrop.model.trial import FIXED, Doubt, OtherWork, TimeSummary, TrialResult, ValidityStatus
 from nodrop.units import format_pps, format_seconds
 
 ON_TIME_NS = 1_000_000
@@ -59,8 +60,15 @@ def _name_culprits(result: TrialResult) -> dict[str, str]:
     slow = [speed for speed in result.cpu_speeds if speed.slow_time_s > notable_s]
     works = result.other_work[:CULPRITS_MAX]
     named = [f"CPU {speed.cpu} was slow for {format_seconds(speed.slow_time_s)}" for speed in slow]
-    named += [f"{work.name} ran {format_seconds(work.time_s)} on CPU {work.cpu}" for work in works]
+    named += [f"{_name_work(work)} ran {format_seconds(work.time_s)} on CPU {work.cpu}" for work in works]
     return {"culprits": ", ".join(named)} if named else {}
+
+
+def _name_work(work: OtherWork) -> str:
+    """Return the process; nodrop's own Python, which reads the engine's reports during a trial, as such."""
+    if work.pid is None:
+        return work.name
+    return "nodrop itself" if work.pid == os.getpid() else f"{work.name} (pid {work.pid})"
 
 
 def _is_decided_by_stall(result: TrialResult, plan: SearchPlan) -> bool:

@@ -41,7 +41,7 @@ def make_findings(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator
     yield from _flag_singles(model.traces)
     unsent = [trace for trace in model.traces if trace.unsent]
     if unsent:
-        yield Flag.of("tester-limited", forwarded_pps=min(trace.forwarded_pps for trace in unsent))
+        yield Flag.of("tester-limited", offered_pps=max(trace.offered_pps for trace in unsent))
 
 
 def _flag_drift(overloaded: list[Trace], behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
