@@ -80,12 +80,17 @@ def test_each_cause_is_told_once_however_many_trials_it_disturbed(tmp_path):
     assert format_message(disturbances).startswith("In 3 trials the tester was stalled.")
 
 
+def test_what_a_cpu_quota_caused_is_not_blamed_on_the_host(tmp_path):
+    trial = doubtful_trial(tmp_path, "held_up").with_doubt(Doubt.suspect("cpu_throttled", throttled_s=1, cpu_count=1))
+    assert find_disturbances([trial], host_with_settings(isolated_cpus=""), (1,)) == ()
+
+
 def test_undisturbed_trials_say_nothing(tmp_path):
     assert find_disturbances([doubtful_trial(tmp_path, None)], host_with_settings(isolated_cpus=""), (1,)) == ()
 
 
 def test_every_code_of_a_doubt_either_has_a_check_or_is_known_to_have_none():
-    none = {"aborted", "clock_jump", "engine_died", "offered_short", "stopped_for_late"}
+    none = {"aborted", "clock_jump", "cpu_throttled", "engine_died", "offered_short", "stopped_for_late"}
     trex = {"counters_frozen", "generator_gone", "queue_full", "sender_drops", "tester_busy"}  # of another host
     assert set(DISTURBANCE_CAUSES) | none | trex == set(REASONS)
     protocol = json.loads((ROOT / "schema/engine.json").read_text(encoding="utf-8"))

@@ -13,6 +13,9 @@ DOUBTS: Mapping[str, tuple[str, ...]] = {
         "TRex could not assign any of {received_count:count} frames received at port {port} to a stream; the SUT may "
         "rewrite the IP identification that TRex uses (trex.flow_stats: false counts by port)",
     ),
+    "cpu_throttled": (
+        "the CPU quota of {cpu_count:g} CPUs stopped tester or SUT for {throttled_s:duration} of CPU time",
+    ),
     "cpu_steal": ("the hypervisor stole {steal_ratio:ratio} of CPU time",),
     "disturbed": (
         "other work disturbed {disturbed_s:duration} ({disturbed_ratio:ratio} of the trial), without which "

@@ -20,6 +20,8 @@ WINDOW_S = 0.05
 EXTENSION_MAX_RATIO = 4.0
 """Longest extension of a disturbed trial of a search, as a multiple of its duration: beyond, too little of it would be
 undisturbed to judge (`nodrop.run.retries`)."""
+QUOTA_REMEDY = "allow this container two CPUs (docker run --cpus 2, resources.limits.cpu: 2, CPUQuota=200%)"
+"""What helps against trials with the doubt `cpu_throttled`."""
 SEARCH = "search"
 """Phase of the trials of a search."""
 FIXED = "fixed"
@@ -288,9 +290,9 @@ class Doubt(Message):
     """A reason to distrust a trial, with the value and the limit that it exceeds."""
 
     code: str
-    """aborted, clock_jump, counters_frozen, cpu_steal, disturbed, engine_died, generator_gone, held_up, offered_short,
-    queue_full, receiver_starved, sender_drops, sender_late, sender_stalled, stopped_for_late, sut_preempted,
-    tester_busy, tester_drops, tester_preempted"""
+    """aborted, clock_jump, counters_frozen, cpu_steal, cpu_throttled, disturbed, engine_died, generator_gone, held_up,
+    offered_short, queue_full, receiver_starved, sender_drops, sender_late, sender_stalled, stopped_for_late,
+    sut_preempted, tester_busy, tester_drops, tester_preempted"""
     verdict: ValidityStatus
     """Status of the trial because of this reason alone."""
 
@@ -414,6 +416,11 @@ class TrialResult(Value):
                 way.replace(latency=way.latency.replace(hdr=None)) if way.latency else way for way in self.directions
             )
         )
+
+    @property
+    def is_throttled(self) -> bool:
+        """Whether a CPU quota stopped tester or SUT, whatever else followed from it."""
+        return any(doubt.code == "cpu_throttled" for doubt in self.validity.doubts)
 
     @property
     def judged_counts(self) -> UndisturbedCounts:

@@ -7,7 +7,9 @@ from nodrop.model.facts import StageFacts
 from nodrop.model.plan import Plan
 from nodrop.observe.base import Observer
 from nodrop.observe.counter_reader import HopCounterReader
+from nodrop.observe.cpu_quota import CpuQuotaObserver
 from nodrop.observe.sut_cpu import SutCpuObserver
+from nodrop.system.cpu_quota import CpuQuotaReader
 
 
 @contextlib.contextmanager
@@ -18,4 +20,6 @@ def open_observers(facts: StageFacts, plan: Plan) -> Iterator[tuple[Observer, ..
         chains = {stream.stream_id: stream.chain for stream in plan.traffic.streams}
         counters = HopCounterReader(facts, plan.lab, plan.drop_reasons, chains)
         hops = (stack.enter_context(counters),) if has_counters else ()
-        yield *hops, SutCpuObserver([process.pid for process in facts.sut_processes])
+        quotas = CpuQuotaReader()
+        throttling = (CpuQuotaObserver(quotas),) if quotas.read_quota() else ()
+        yield *hops, *throttling, SutCpuObserver([process.pid for process in facts.sut_processes])

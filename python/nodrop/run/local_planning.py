@@ -9,6 +9,7 @@ from nodrop.generator.inspection import check_filter, inspect_replay, inspect_tr
 from nodrop.model.cloud import CloudFlavor
 from nodrop.model.plan import Plan
 from nodrop.model.trex import TrexPlan, TrexPort
+from nodrop.model.trial import QUOTA_REMEDY
 from nodrop.plan import build_each, build_plan
 from nodrop.plan.backend import use_packet_sockets
 from nodrop.plan.resolvers import InspectTrex, Resolvers
@@ -16,6 +17,7 @@ from nodrop.stage import persistent_lab
 from nodrop.stage.external import read_port_macs
 from nodrop.stage.host_facts import read_host
 from nodrop.store import calibration
+from nodrop.system.cpu_quota import CpuQuotaReader
 from nodrop.system.ethtool import link_speed_bps
 
 
@@ -34,8 +36,11 @@ def make_plans(config: Config, cpus: Sequence[int] | None = None, *, query_trex:
     resolvers = make_local_resolvers(config.results_dir)
     if query_trex:
         resolvers = resolvers._replace(inspect_trex=_inspect_trex())
+    quota = CpuQuotaReader().read_quota()
+    shortage = quota.describe_shortage() if quota else ""
+    warnings = (f"{shortage}; {QUOTA_REMEDY}",) if shortage else ()
     return tuple(
-        plan.replace(calibration=calibration.find(calibration.build_key(plan, host)))
+        plan.with_warnings(warnings).replace(calibration=calibration.find(calibration.build_key(plan, host)))
         for plan in build_each(config, resolvers, cpus)
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from nodrop.errors import SearchError
 from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import FIXED, Doubt, OtherWork, TimeSummary, TrialResult, ValidityStatus
+from nodrop.model.trial import FIXED, QUOTA_REMEDY, Doubt, OtherWork, TimeSummary, TrialResult, ValidityStatus
 from nodrop.units import format_pps, format_seconds
 
 ON_TIME_NS = 1_000_000
@@ -101,6 +101,11 @@ def check_retry_limit(trials: Sequence[TrialResult], repeat_invalid: int) -> Non
     if count <= repeat_invalid:
         return
     latest = trials[-1]
+    if latest.is_throttled:
+        raise SearchError(
+            f"a CPU quota made {count} consecutive trials at {format_pps(latest.trial.intended_load_pps)} invalid: "
+            f"{_reasons(latest)}; {QUOTA_REMEDY}"
+        )
     if any(doubt.code == "disturbed" and doubt.verdict is ValidityStatus.INVALID for doubt in latest.validity.doubts):
         waited_s = sum(trial.duration_s for trial in trials[-count:])
         if waited_s < DISTURBED_WAIT_S:

@@ -9,7 +9,7 @@ from nodrop.model.goal import OUT_OF_TIME, REFUTED_LOWER, Bound, Flag, Goal, Goa
 from nodrop.model.message import Message, Scalar
 from nodrop.model.result import RunResult
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import FIXED, SEARCH, TrialResult, ValidityStatus
+from nodrop.model.trial import FIXED, QUOTA_REMEDY, SEARCH, TrialResult, ValidityStatus
 from nodrop.search.base import Interval
 
 ROUNDING = 1e-9
@@ -29,9 +29,12 @@ def require_goal_loads(result: RunResult) -> None:
     if any(goal_result.limit is not Limit.MIN_LOAD for goal_result in missing):
         invalid_count = sum(trial.validity.verdict is ValidityStatus.INVALID for trial in result.trials)
         if 2 * invalid_count > len(result.trials):
+            is_throttled = any(trial.is_throttled for trial in result.trials)
+            remedy = QUOTA_REMEDY if is_throttled else "run again while the machine is idle (--wait-idle 5min)"
+            cause = " by a CPU quota" if is_throttled else ""
             raise SearchError(
-                f"no load that meets {labels} was found: {invalid_count} of {len(result.trials)} trials were invalid; "
-                "run again while the machine is idle (--wait-idle 5min)"
+                f"no load that meets {labels} was found: {invalid_count} of {len(result.trials)} trials were made "
+                f"invalid{cause}; {remedy}"
             )
         raise SearchError(f"no load that meets {labels} was found; allow more time (--budget)")
     raise SearchError(

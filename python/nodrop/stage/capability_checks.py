@@ -13,12 +13,15 @@ from pathlib import Path
 from nodrop.errors import GeneratorError, NodropError, StageError
 from nodrop.model.base import Value
 from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
+from nodrop.model.trial import QUOTA_REMEDY
 from nodrop.stage import namespace
 from nodrop.stage.host_facts import CLOCK_SOURCE, read_cpu_flags, read_host, read_text
 from nodrop.stage.netns import NetnsStage
 from nodrop.stage.sut_process import raise_priority
 from nodrop.system.cpu_load import CpuLoadMeter, format_use, list_notable_uses
+from nodrop.system.cpu_quota import CpuQuotaReader
 from nodrop.system.native_binaries import find_binary
+from nodrop.units import format_seconds
 
 ETH_P_ALL = 0x0003
 PROGRAM_TIMEOUT_S = 5.0
@@ -56,6 +59,7 @@ def list_checks() -> tuple[Callable[[], CapabilityCheck], ...]:
         check_engine,
         check_vnf,
         check_cores,
+        check_cpu_quota,
         check_priority,
         check_other_load,
         check_memory,
@@ -132,6 +136,20 @@ def check_cores() -> CapabilityCheck:
         ok=count >= RECOMMENDED_CORES,
         found=f"{count} usable: {meaning.get(count, 'tester and SUT get their own, others remain for the system')}",
         remedy=f"give this machine or container at least {RECOMMENDED_CORES} CPUs (taskset, cpuset)",
+    )
+
+
+def check_cpu_quota() -> CapabilityCheck:
+    """Check that the control groups of this process let it use the CPUs that a run needs."""
+    reader = CpuQuotaReader()
+    quota = reader.read_quota()
+    throttled_s = reader.read_throttled_s()
+    throttled = f", throttled for {format_seconds(throttled_s)} so far" if throttled_s else ""
+    return CapabilityCheck(
+        name="CPU quota",
+        ok=quota is None or not quota.describe_shortage(),
+        found=f"{quota.cpu_count:g} CPUs in control group {quota.group}{throttled}" if quota else "none",
+        remedy=QUOTA_REMEDY,
     )
 
 

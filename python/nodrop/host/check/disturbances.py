@@ -64,9 +64,9 @@ def find_disturbances(
 
 
 def _has_doubt(trial: TrialResult, code: str) -> bool:
-    return trial.validity.verdict is not ValidityStatus.VALID and any(
-        doubt.code == code for doubt in trial.validity.doubts
-    )
+    """Return whether a trial has a doubt whose cause is not known to be a CPU quota."""
+    is_doubtful = trial.validity.verdict is not ValidityStatus.VALID and not trial.is_throttled
+    return is_doubtful and any(doubt.code == code for doubt in trial.validity.doubts)
 
 
 def _make_finding(code: str, indices: Sequence[int], failing: dict[str, str]) -> Flag:

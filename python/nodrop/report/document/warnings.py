@@ -29,6 +29,7 @@ REASONS = {
     "clock_jump": "the clock jumped",
     "counters_frozen": "the generator could not assign frames to streams",
     "cpu_steal": "the hypervisor took CPU time away",
+    "cpu_throttled": "the CPU quota stopped tester or SUT",
     "disturbed": "other work disturbed a part, which is left out",
     "engine_died": "the packet engine died",
     "generator_gone": "the traffic generator was gone",
