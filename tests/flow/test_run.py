@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-from tests.running import MILLION, Listener, NullStage, make_environment, make_plan
+from tests.running import MILLION, Listener, NullStage, make_environment, make_plan, run_clocked
 from tests.suts import SlowTester, Step
 
 from nodrop import store
@@ -358,8 +358,8 @@ def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_
 
 
 def test_a_search_that_used_up_its_budget_is_complete_and_goes_on_to_latency(tmp_path: Path) -> None:
-    plan = make_plan(tmp_path, search__algorithm="mlrsearch-01", search__budget="3s", search__final_trial_duration="3s")
-    result = execute(plan, Listener(), make_environment())
+    keys = {"search__budget": "10s", "search__final_trial_duration": "3s"}
+    result, _ = run_clocked(make_plan(tmp_path, search__algorithm="mlrsearch-01", **keys))
     assert (result.status, result.error) == (Status.COMPLETE, None)
     for each in result.goals:
         assert each.lower and each.upper and not each.regular

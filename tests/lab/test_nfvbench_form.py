@@ -31,6 +31,10 @@ def read_validated(file: Path) -> dict[str, Any]:
     return result
 
 
+LEARNING_FRAMES = 2
+"""Of the path check, each way."""
+
+
 def test_its_counters_are_those_of_the_kernel() -> None:
     with bench(sut="vnf-l2") as lab:
         ports = lab.plan.lab.tester_interfaces
@@ -52,7 +56,8 @@ def test_its_counters_are_those_of_the_kernel() -> None:
         sent = after[port].sent_count - before[port].sent_count
         received = after[port].received_count - before[port].received_count
         assert stats[str(port)]["tx"]["total_pkts"] == sent > 1_000
-        assert stats[str(port)]["rx"]["total_pkts"] == received > 1_000
+        # A learning frame that was sent again may arrive after the path check, and so after the first reading.
+        assert received - LEARNING_FRAMES <= stats[str(port)]["rx"]["total_pkts"] <= received
 
 
 def test_a_fixed_rate_over_two_chains_has_every_hop_of_every_chain(

@@ -214,7 +214,8 @@ def test_a_search_that_used_up_its_budget_is_exit_code_0_and_says_so(
 ) -> None:
     assert run_simulated(make_environment(), monkeypatch, "--search", "mlrsearch-01", "--budget", "0.9s") == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "! NDR, PDR: The time for the search, 0.9 s, was over before the search was done." in printed
+    assert "time ran out: NDR and PDR between " in printed
+    assert "! NDR, PDR: The time for the search, 0.45 s, was over before the search was done." in printed
 
 
 @pytest.mark.usefixtures("in_empty_directory")

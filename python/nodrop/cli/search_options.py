@@ -42,7 +42,7 @@ OPTIONS = (
     click.option("--duration-sum", metavar="TIME", help="Trial time that decides a load, e.g. 21s."),
     click.option("--min-load", metavar="LOAD", help="Lowest load, both directions together, e.g. 10kpps."),
     click.option("--max-load", metavar="LOAD", help="Highest load, both directions together, e.g. 2Mpps."),
-    click.option("--budget", metavar="TIME", help="Time limit of the run, e.g. 60s: its best bounds by then."),
+    click.option("--budget", metavar="TIME", help="Time limit of the run, e.g. 60s."),
     click.option(
         "--set",
         "settings",

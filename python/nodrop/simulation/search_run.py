@@ -110,5 +110,6 @@ def simulate_trial(sut: Sut, trial: Trial, index: int, now_s: float) -> Outcome:
         stopped_early=offered.stopped_by is not None,
         samples=tuple(map(Sample, offered.end_s, offered.offered_count, offered.lost_count)),
         forwarding_pps=list_forwarding_rates(offered.end_s, received),
+        requested_s=trial.duration_s,
         started_s=now_s,
     )
