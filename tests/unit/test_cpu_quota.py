@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 from tests.factories import simulated_trial
 
+from nodrop.config.load import build_config
 from nodrop.errors import SearchError
 from nodrop.formatting.messages import format_message
 from nodrop.model.trial import QUOTA_REMEDY, TrialResult, ValidityStatus
 from nodrop.observe.cpu_quota import CpuQuotaObserver
+from nodrop.run import local_planning
 from nodrop.run.retries import check_retry_limit
 from nodrop.system.cpu_quota import CpuQuota, CpuQuotaReader
 
@@ -144,3 +146,14 @@ def test_a_search_whose_trials_are_throttled_names_the_quota_and_the_remedy(tmp_
     with pytest.raises(SearchError, match=r"a CPU quota made 3 consecutive trials .* invalid: .* 0\.6 CPUs") as raised:
         check_retry_limit(trials, repeat_invalid=2)
     assert str(raised.value).endswith(QUOTA_REMEDY)
+
+
+@pytest.mark.parametrize(("quota", "backend"), [(None, "xdp_live"), (CpuQuota(0.6, "/pod"), "af_packet")])
+def test_with_a_quota_no_program_sends_in_the_kernel(
+    monkeypatch: pytest.MonkeyPatch, quota: CpuQuota | None, backend: str
+) -> None:
+    monkeypatch.setattr(CpuQuotaReader, "read_quota", lambda _: quota)
+    monkeypatch.setattr(local_planning, "supports_xdp_live", lambda: True)
+    (plan,) = local_planning.make_plans(build_config((), {}), [0, 1])
+    assert plan.engine.backend == backend
+    assert any("a run needs 2" in warning for warning in plan.warnings) is (quota is not None)

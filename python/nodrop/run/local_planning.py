@@ -79,8 +79,17 @@ def make_local_resolvers(results_dir: str) -> Resolvers:
         inspect_ports=read_port_macs,
         read_speed=link_speed_bps,
         read_flavor=_read_flavor,
-        supports_xdp_live=supports_xdp_live,
+        supports_xdp_live=_supports_xdp_live,
     )
+
+
+def _supports_xdp_live() -> bool:
+    """Return whether XDP programs can send here. With a CPU quota they must not.
+
+    Such a program runs in one system call, and Linux (from 6.18 on) throttles a task only when it returns to user mode:
+    it would use up the quota of all other threads for as long as the trial lasts.
+    """
+    return CpuQuotaReader().read_quota() is None and supports_xdp_live()
 
 
 def _inspect_trex() -> InspectTrex:

@@ -1,0 +1,61 @@
+"""Runs in a control group with a CPU quota, as a container has: they end in time and name the cause."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
+"""Version 1; version 2 is tested on trees of files."""
+PERIOD_US = 100_000
+BUDGET_S = 10.0
+OVERTIME_S = 20.0
+"""For a busy machine; a run that waits for a throttled engine takes minutes."""
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+
+@contextlib.contextmanager
+def limited_group(cpu_count: float) -> Iterator[Path]:
+    """Make a control group with a quota; remove it in the end."""
+    group = CPU_GROUPS / f"nodrop-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"control groups of version 1 cannot be made here: {error}")
+    try:
+        (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+        (group / "cpu.cfs_quota_us").write_text(str(int(cpu_count * PERIOD_US)))
+        yield group
+    finally:
+        for _ in range(100):  # a group is removed once its last process is reaped
+            with contextlib.suppress(OSError):
+                group.rmdir()
+                break
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("cpu_count", [0.6, 1.0])
+def test_a_run_with_too_few_cpus_ends_within_its_budget_and_names_the_quota(tmp_path: Path, cpu_count: float) -> None:
+    command = [sys.executable, "-m", "nodrop", "run", "--budget", f"{BUDGET_S:g}s", "--alongside"]
+    with limited_group(cpu_count) as group:
+        done = subprocess.run(
+            [*command, "--results-dir", str(tmp_path)],
+            preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode in (0, 5), done.stderr
+    assert f"the CPU quota of control group /{group.name} allows {cpu_count:g} CPUs, and a run needs 2" in done.stdout
+    if done.returncode:
+        assert "CPU quota" in done.stderr and "docker run --cpus 2" in done.stderr
+    (file,) = tmp_path.glob("*/result.json")
+    assert json.loads(file.read_text())["wall_s"] <= BUDGET_S + OVERTIME_S
