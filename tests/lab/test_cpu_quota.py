@@ -1,7 +1,6 @@
 """Runs in a control group with a CPU quota, as a container has: they end in time and name the cause."""
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -10,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from nodrop.model.result import RunResult
 
 CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
 """Version 1; version 2 is tested on trees of files."""
@@ -55,7 +56,9 @@ def test_a_run_with_too_few_cpus_ends_within_its_budget_and_names_the_quota(tmp_
         )
     assert done.returncode in (0, 5), done.stderr
     assert f"the CPU quota of control group /{group.name} allows {cpu_count:g} CPUs, and a run needs 2" in done.stdout
-    if done.returncode:
-        assert "CPU quota" in done.stderr and "docker run --cpus 2" in done.stderr
     (file,) = tmp_path.glob("*/result.json")
-    assert json.loads(file.read_text())["wall_s"] <= BUDGET_S + OVERTIME_S
+    result = RunResult.model_validate_json(file.read_text())
+    assert result.wall_s <= BUDGET_S + OVERTIME_S
+    # Beside other work the run may get less than its quota.
+    if done.returncode and any(trial.is_throttled for trial in result.trials):
+        assert "CPU quota" in done.stderr and "docker run --cpus 2" in done.stderr

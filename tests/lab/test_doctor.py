@@ -22,8 +22,9 @@ def install(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> No
 def test_a_machine_that_has_everything_is_told_that_a_run_works() -> None:
     result = CliRunner().invoke(doctor)
     assert result.exit_code == 0, result.output
-    assert len([line for line in result.output.splitlines() if line.startswith(("ok", "note"))]) == 17
+    assert len([line for line in result.output.splitlines() if line.startswith(("ok", "note"))]) == 18
     assert "ok    af_packet" in result.output
+    assert "    CPU quota     " in result.output
     assert " built in; " in result.output
 
 
