@@ -1,14 +1,16 @@
 """CPU quotas of control groups, versions 1 and 2, in trees as kernels and container runtimes show them."""
 
+import os
 from pathlib import Path
 
 import pytest
 from tests.factories import simulated_trial
 
 from nodrop.config.load import build_config
-from nodrop.errors import SearchError
+from nodrop.errors import ConfigError, SearchError
+from nodrop.formatting.doubts import QUOTA_REMEDY
 from nodrop.formatting.messages import format_message
-from nodrop.model.trial import QUOTA_REMEDY, TrialResult, ValidityStatus
+from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.observe.cpu_quota import CpuQuotaObserver
 from nodrop.run import local_planning
 from nodrop.run.retries import check_retry_limit
@@ -157,3 +159,21 @@ def test_with_a_quota_no_program_sends_in_the_kernel(
     (plan,) = local_planning.make_plans(build_config((), {}), [0, 1])
     assert plan.engine.backend == backend
     assert any("a run needs 2" in warning for warning in plan.warnings) is (quota is not None)
+
+
+@pytest.mark.parametrize("keys", [{"sut": "xdp"}, {"engine.backend": "xdp_live"}])
+def test_a_program_that_no_quota_can_stop_is_refused(monkeypatch: pytest.MonkeyPatch, keys: dict[str, str]) -> None:
+    monkeypatch.setattr(CpuQuotaReader, "read_quota", lambda _: CpuQuota(0.6, "/pod"))
+    with pytest.raises(
+        ConfigError, match=r"xdp_live cannot send under a CPU quota \(0\.6 CPUs .*; use --backend af_packet"
+    ):
+        local_planning.make_plans(build_config((), keys), [0, 1])
+    (plan,) = local_planning.make_plans(build_config((), {**keys, "engine.backend": "af_packet"}), [0, 1])
+    assert plan.engine.backend == "af_packet"
+
+
+def test_a_quota_of_all_cpus_throttles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = len(os.sched_getaffinity(0))
+    monkeypatch.setattr(CpuQuotaReader, "read_quota", lambda _: CpuQuota(float(count), "/pod"))
+    (plan,) = local_planning.make_plans(build_config((), {"engine.backend": "xdp_live"}), [0, 1])
+    assert plan.warnings == ()

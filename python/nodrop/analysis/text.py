@@ -95,9 +95,7 @@ def format_margin(margin: float, unit: MeasureUnit) -> str:
 def format_evidence(metric: MetricComparison, confidence: float) -> str:
     """Format the effect on a measure with its confidence interval, if its runs support one."""
     if metric.is_open:
-        a, b = (
-            f"{'at least ' if each.at_least else ''}{format_value(each.mean, metric.unit)}" for each in metric.sides
-        )
+        a, b = (_format_mean(side, metric.unit) for side in (metric.a, metric.b))
         return f"{metric.text} is {a} and {b}, and a lower limit shows no difference"
     effect = f"{metric.text} is {describe_effect(metric)}"
     if metric.needs_repeats:
@@ -193,13 +191,13 @@ def suggest_next_steps(
         times = "once more" if max(counts) == 1 else f"about {max(counts)} more times"
         how = "" if len(pairs) > 1 else ", alternating: nodrop run -c A.yaml --interleave B.yaml --repeat N"
         yield f"Measure each {times}{how}."
-    limited = [metric.text for metric in metrics if metric.headline and (metric.a.at_least or metric.b.at_least)]
+    limited = [metric.text for metric in metrics if metric.headline and metric.is_limit]
     if limited:
         yield (
             f"{limited[0]} is only a lower limit in some runs: allow more time and higher loads, or give the tester "
             "dedicated CPUs."
         )
-    if any(metric.repeats_needed is None and not metric.a.at_least and not metric.b.at_least for metric in undecided):
+    if any(metric.repeats_needed is None and not metric.is_limit for metric in undecided):
         yield "The search width hides the difference whatever the number of repeats: search with a smaller width."
     if verdict is ComparisonOutcome.WORSE and suspected:
         yield "Check the differences between the setups: revert one at a time and measure again."

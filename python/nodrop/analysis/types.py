@@ -107,11 +107,6 @@ class MetricComparison(Value):
     """Notes on the values: outliers, modes, drift."""
 
     @property
-    def sides(self) -> tuple[MetricSeries, MetricSeries]:
-        """The values of A and of B."""
-        return self.a, self.b
-
-    @property
     def is_limit(self) -> bool:
         """Whether a side has only a lower limit of the value, so that the effect is a limit as well."""
         return self.a.at_least or self.b.at_least

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 
+QUOTA_REMEDY = "allow this container two CPUs (docker run --cpus 2, resources.limits.cpu: 2, CPUQuota=200%)"
+"""The fix for trials with the doubt `cpu_throttled`."""
+
 DOUBTS: Mapping[str, tuple[str, ...]] = {
     "aborted": (
         "TRex stopped sending after {sent_s:duration} of {duration_s:duration} without a request from nodrop; another "

@@ -20,8 +20,6 @@ WINDOW_S = 0.05
 EXTENSION_MAX_RATIO = 4.0
 """Longest extension of a disturbed trial of a search, as a multiple of its duration: beyond, too little of it would be
 undisturbed to judge (`nodrop.run.retries`)."""
-QUOTA_REMEDY = "allow this container two CPUs (docker run --cpus 2, resources.limits.cpu: 2, CPUQuota=200%)"
-"""What helps against trials with the doubt `cpu_throttled`."""
 SEARCH = "search"
 """Phase of the trials of a search."""
 FIXED = "fixed"

@@ -1,15 +1,16 @@
 """Plans for this machine: with its labs, results, files and interfaces, and the calibration of its tester."""
 
+import os
 from collections.abc import Sequence
 
 from nodrop import store
 from nodrop.config.schema import Config
-from nodrop.errors import PlacementError
+from nodrop.errors import ConfigError, PlacementError
+from nodrop.formatting.doubts import QUOTA_REMEDY
 from nodrop.generator.inspection import check_filter, inspect_replay, inspect_trex_ports, supports_xdp_live
 from nodrop.model.cloud import CloudFlavor
 from nodrop.model.plan import Plan
 from nodrop.model.trex import TrexPlan, TrexPort
-from nodrop.model.trial import QUOTA_REMEDY
 from nodrop.plan import build_each, build_plan
 from nodrop.plan.backend import use_packet_sockets
 from nodrop.plan.resolvers import InspectTrex, Resolvers
@@ -17,7 +18,7 @@ from nodrop.stage import persistent_lab
 from nodrop.stage.external import read_port_macs
 from nodrop.stage.host_facts import read_host
 from nodrop.store import calibration
-from nodrop.system.cpu_quota import CpuQuotaReader
+from nodrop.system.cpu_quota import CpuQuota, CpuQuotaReader
 from nodrop.system.ethtool import link_speed_bps
 
 
@@ -36,11 +37,8 @@ def make_plans(config: Config, cpus: Sequence[int] | None = None, *, query_trex:
     resolvers = make_local_resolvers(config.results_dir)
     if query_trex:
         resolvers = resolvers._replace(inspect_trex=_inspect_trex())
-    quota = CpuQuotaReader().read_quota()
-    shortage = quota.describe_shortage() if quota else ""
-    warnings = (f"{shortage}; {QUOTA_REMEDY}",) if shortage else ()
     return tuple(
-        plan.with_warnings(warnings).replace(calibration=calibration.find(calibration.build_key(plan, host)))
+        _fit_quota(plan).replace(calibration=calibration.find(calibration.build_key(plan, host)))
         for plan in build_each(config, resolvers, cpus)
     )
 
@@ -83,13 +81,36 @@ def make_local_resolvers(results_dir: str) -> Resolvers:
     )
 
 
+def _fit_quota(plan: Plan) -> Plan:
+    """Return the plan with a warning if the CPU quota is too small for a run.
+
+    Raises: ConfigError for a back end that no quota can throttle, see `_supports_xdp_live`.
+    """
+    quota = _read_throttling_quota()
+    if quota is None:
+        return plan
+    if plan.engine.backend == "xdp_live":
+        raise ConfigError(
+            f"engine.backend: xdp_live cannot send under a CPU quota ({quota.cpu_count:g} CPUs in control group "
+            f"{quota.group}); use --backend af_packet, or allow all CPUs"
+        )
+    shortage = quota.describe_shortage()
+    return plan.with_warnings((f"{shortage}; {QUOTA_REMEDY}",)) if shortage else plan
+
+
 def _supports_xdp_live() -> bool:
-    """Return whether XDP programs can send here. With a CPU quota they must not.
+    """Return whether XDP programs can send here. Under a CPU quota they must not.
 
     Such a program runs in one system call, and Linux (from 6.18 on) throttles a task only when it returns to user mode:
     it would use up the quota of all other threads for as long as the trial lasts.
     """
-    return CpuQuotaReader().read_quota() is None and supports_xdp_live()
+    return _read_throttling_quota() is None and supports_xdp_live()
+
+
+def _read_throttling_quota() -> CpuQuota | None:
+    """Return the CPU quota of this process if it has more CPUs than that."""
+    quota = CpuQuotaReader().read_quota()
+    return quota if quota and quota.cpu_count < len(os.sched_getaffinity(0)) else None
 
 
 def _inspect_trex() -> InspectTrex:

@@ -4,9 +4,10 @@ import os
 from collections.abc import Sequence
 
 from nodrop.errors import SearchError
+from nodrop.formatting.doubts import QUOTA_REMEDY
 from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import FIXED, QUOTA_REMEDY, Doubt, OtherWork, TimeSummary, TrialResult, ValidityStatus
+from nodrop.model.trial import FIXED, Doubt, OtherWork, TimeSummary, TrialResult, ValidityStatus
 from nodrop.units import format_pps, format_seconds
 
 ON_TIME_NS = 1_000_000

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodrop.errors import SearchError
+from nodrop.formatting.doubts import QUOTA_REMEDY
 from nodrop.model.goal import OUT_OF_TIME, REFUTED_LOWER, Bound, Flag, Goal, GoalResult, Limit
 from nodrop.model.message import Message, Scalar
 from nodrop.model.result import RunResult
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import FIXED, QUOTA_REMEDY, SEARCH, TrialResult, ValidityStatus
+from nodrop.model.trial import FIXED, SEARCH, TrialResult, ValidityStatus
 from nodrop.search.base import Interval
 
 ROUNDING = 1e-9

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nodrop.errors import GeneratorError, NodropError, StageError
+from nodrop.formatting.doubts import QUOTA_REMEDY
 from nodrop.model.base import Value
 from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
-from nodrop.model.trial import QUOTA_REMEDY
 from nodrop.stage import namespace
 from nodrop.stage.host_facts import CLOCK_SOURCE, read_cpu_flags, read_host, read_text
 from nodrop.stage.netns import NetnsStage
