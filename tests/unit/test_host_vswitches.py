@@ -249,3 +249,16 @@ def test_without_privilege_rules_are_unknown_and_the_reason_is_said(tmp_path: Pa
     mode = with_bridge(tmp_path, {NFT_COMMAND: refused}, "192.168.122.1/24").mode
     assert (mode.known, mode.why) == (False, "needs root")
     assert MOMENT.at == mode.at
+
+
+class SilentNetwork(RecordedNetwork):
+    """Answers too late."""
+
+    def read_interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
+        return {}, "the kernel did not answer within 1 s"
+
+
+def test_a_kernel_that_does_not_list_its_interfaces_leaves_the_mode_unknown(tmp_path: Path) -> None:
+    machine = source(PciTree(tmp_path).root, SilentNetwork(), {NFT_COMMAND: NO_RULES})
+    mode = nat.infer_mode(machine, "virbr0", nat.read_masquerade_rules(machine))
+    assert (mode.known, mode.why) == (False, "the kernel did not answer within 1 s")

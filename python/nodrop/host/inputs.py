@@ -61,8 +61,9 @@ class Source(NamedTuple):
     """Queried once, on the first call."""
 
 
-def run_program(*command: str, within_s: float = PROGRAM_TIMEOUT_S) -> ProgramOutput:
-    """Run a command on this machine without input in the C locale, with a time limit of one second by default."""
+def run_program(*command: str, within_s: float | None = None) -> ProgramOutput:
+    """Run a command on this machine without input in the C locale, by default within `PROGRAM_TIMEOUT_S`."""
+    within_s = PROGRAM_TIMEOUT_S if within_s is None else within_s
     plain = {**os.environ, "LC_ALL": "C", "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
     try:
         process = subprocess.run(

@@ -58,6 +58,8 @@ def infer_mode(source: Source, bridge: str, masquerading: MasqueradeRules) -> Ob
     moment, requested = source.moment, "nft list ruleset"
     if masquerading.why == NOT_CAPTURED:
         return moment.unknown(NOT_CAPTURED, requested)
+    if masquerading.why and bridge not in masquerading.addresses:  # the kernel did not say
+        return moment.unknown(masquerading.why, requested)
     addresses = [each for each in masquerading.addresses.get(bridge, ()) if ":" not in each]
     if not addresses:
         return moment.inferred("bridge", "netlink", "the host has no IPv4 address on it, so it routes nothing from it")
