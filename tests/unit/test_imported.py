@@ -217,6 +217,70 @@ def test_what_nodrop_wrote_for_nfvbench_says_the_same_as_its_own_result(tmp_path
     assert summary.version.startswith("nodrop ")
 
 
+def test_frames_beyond_those_sent_are_a_doubt_and_no_loss_of_nothing(tmp_path: Path) -> None:
+    """A fixed rate has neither loss nor forwarding rate then; a bound of a search is of unknown limit."""
+    fixed, searched = nfvbench("fixed"), nfvbench("ndr_pdr")
+    prune_to = fixed["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]["stats"]["overall"]
+    prune_to["rx"]["dropped_pkts"] = -20_000
+    summary = import_summary(write_json(fixed, tmp_path))
+    assert not {key for key in measures(summary) if key.startswith(("loss", "forwarding"))}
+    (doubt,) = summary.doubts
+    assert doubt.startswith("loss at 1Mpps: 2 % more frames came back than were sent")
+
+    goal = searched["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["1518"]["ndr"]
+    goal["stats"]["overall"]["drop_percentage"] = -0.5
+    small, large, _ = imported.summarize_import(write_json(searched, tmp_path))
+    assert (measures(large)["ndr_0.001%"].limit, small.doubts) == ("unknown", ())
+    assert large.doubts == (
+        "NDR 0.001 %: 0.5 % more frames came back than were sent (duplicates or foreign frames); the loss is unknown.",
+    )
+
+    result = import_summary(write_json(trex(results__drop_rate_percentage=-0.5), tmp_path))
+    assert (measures(result)["pdr_0.1%"].limit, len(result.doubts)) == ("unknown", 1)
+
+
+def test_more_frames_lost_than_sent_are_no_loss(tmp_path: Path) -> None:
+    content = nfvbench("fixed")
+    total = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]["stats"]["overall"]
+    total["rx"]["dropped_pkts"] = 1_000_001
+    summary = import_summary(write_json(content, tmp_path))
+    assert not any(key.startswith("loss") for key in measures(summary))
+    assert summary.doubts == ("loss at 1Mpps: the file counts more frames lost than sent; the loss is unknown.",)
+
+
+@pytest.mark.parametrize("value", [-1, None, float("nan"), "n/a"])
+def test_a_latency_that_was_not_measured_is_no_figure(value: Any, tmp_path: Path) -> None:
+    """TRex writes -1 without latency streams; NFVbench passes it on."""
+    content = nfvbench("fixed")
+    total = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]["stats"]["overall"]
+    total["rx"].update(avg_delay_usec=value, max_delay_usec=value, lat_percentile={"99": value})
+    assert not any("latency" in key for key in measures(import_summary(write_json(content, tmp_path))))
+    unmeasured = {"average": value, "total_max": value}
+    both = trex(results__latency={"0": unmeasured, "1": TREX["results"]["latency"]["1"]})
+    assert measures(import_summary(write_json(both, tmp_path)))["latency_mean_at_pdr_0.1%"].value == 26_000
+    neither = trex(results__latency={"0": unmeasured, "1": unmeasured})
+    assert not any("latency" in key for key in measures(import_summary(write_json(neither, tmp_path))))
+
+
+def test_the_doubt_stands_beside_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On import, with `results show`, and in a comparison, in which the figure is left out."""
+    results = ["--results-dir", str(tmp_path / "results")]
+    files = []
+    for night, drop_percent in enumerate((0.04, 0.04, -0.5, -0.5)):
+        changes = {"results__drop_rate_percentage": drop_percent, "results__tx_pps": 12e6 + night}
+        files.append(str(write_json(trex(**changes), tmp_path, f"{night}.json")))
+    assert main(["results", "import", *files, *results]) == 0
+    output = capsys.readouterr().out
+    assert output.count("0.5 % more frames came back than were sent") == 2
+    run_id = [line.split()[-1] for line in output.splitlines() if "imported as" in line][2]
+    assert main(["results", "show", run_id, *results]) == 0
+    assert "0.5 % more frames came back than were sent" in capsys.readouterr().out
+    assert main(["compare", *files[1:3], *results]) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert f"B: run {run_id}: PDR 0.1 %: 0.5 % more frames came back" in output
+    assert "≥ 12.00 Mpps - " in output
+
+
 def test_an_ndr_of_trex_becomes_a_summary(tmp_path: Path) -> None:
     summary = import_summary(write_json(TREX, tmp_path))
     assert (summary.source, summary.frame_size, summary.frame_bytes) == ("trex", "64", 64)

@@ -169,6 +169,24 @@ def test_what_is_not_a_number_is_not_available() -> None:
     assert not [line for line in lines if "nan" in line.lower().split() or "inf" in line.lower().split()]
 
 
+@pytest.mark.parametrize("value", [-1, float("nan"), 2**63 - 1])
+def test_a_latency_that_was_not_measured_is_not_available(value: float) -> None:
+    result = read("fixed")
+    chain_result(result)["64"]["stats"]["overall"]["rx"].update(
+        avg_delay_usec=value, min_delay_usec=value, max_delay_usec=value, lat_percentile={"99": value}
+    )
+    (summary, *_) = (line for line in render_text(result).splitlines() if re.match(r"\W*64 ", line))
+    assert (summary.count("n/a"), "-1" in summary) == (4, False)
+
+
+def test_a_negative_loss_is_said_to_be_frames_beyond_those_sent() -> None:
+    result = read("fixed")
+    chain_result(result)["64"]["stats"]["overall"]["drop_rate_percent"] = -2.0
+    output = " ".join(render_text(result).split())
+    assert "-2.0000%" in output
+    assert "64: 2.0000% more frames came back than were sent (duplicates or foreign frames)" in output
+
+
 def test_what_nfvbench_is_known_to_get_wrong_is_said_of_its_own_files_alone() -> None:
     one_way, requested = read("unidirectional"), read("ndr_pdr")
     assert "! traffic went one way: NFVbench reports the loss of the other way as drop rate" in render_text(one_way)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nodrop.analysis import text
 from nodrop.analysis.blocked_outcomes import BlockedOutcomes, find_blocked_outcomes, find_drift_blocks
-from nodrop.analysis.flags import flag_drift, flag_irregular_runs, flag_run_order
+from nodrop.analysis.flags import flag_drift, flag_impossible_values, flag_irregular_runs, flag_run_order
 from nodrop.analysis.paired_metrics import PairedMetric, pair_metrics, scale_margin, to_effect
 from nodrop.analysis.run_order import is_b_later, pair_alternating_runs
 from nodrop.analysis.statistics import (
@@ -81,7 +81,7 @@ def compare(
         confidence=confidence,
         paired=any(metric.method == "paired" for metric in judged),
         metrics=tuple(judged),
-        flags=tuple(flag_run_order(a, b)),
+        flags=(*flag_impossible_values(a, b), *flag_run_order(a, b)),
         advice=tuple(text.suggest_next_steps(verdict, judged, pair_alternating_runs(a, b), bool(differences))),
         differences=tuple(differences),
     )

@@ -8,7 +8,7 @@ from nodrop.analysis.run_order import TimedRun, is_b_later
 from nodrop.analysis.statistics import RunDrift, compute_sample_variance
 from nodrop.analysis.types import MetricSeries
 from nodrop.model.goal import Flag
-from nodrop.model.summary import MeasureUnit
+from nodrop.model.summary import MeasureUnit, Summary
 
 GAP_SPREADS = 6.0
 """Smallest gap between two groups, in their own standard deviations; 1 % of even samples of five runs reach it."""
@@ -52,6 +52,16 @@ def flag_drift(drift: RunDrift | None) -> Flag | None:
     if drift is None or drift.p >= DRIFT_P_MAX:
         return None
     return Flag.of("drift", slope_ratio_per_run=drift.slope)
+
+
+def flag_impossible_values(a: Sequence[Summary], b: Sequence[Summary]) -> Iterator[Flag]:
+    """Flag runs of another tester whose file has values that cannot be."""
+    for side, runs in (("A", a), ("B", b)):
+        for run in runs:
+            yield from (
+                Flag.of("impossible_value", side=side, run_id=run.run_id, doubt=doubt.rstrip("."))
+                for doubt in run.doubts
+            )
 
 
 def flag_run_order(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> Iterator[Flag]:

@@ -34,3 +34,5 @@ def command(files: tuple[str, ...], tags: tuple[str, ...], results_dir: str, ind
             for summary in imported.summaries:
                 figures = ", ".join(f"{each.text} {format_listed_measure(each)}" for each in summary.measures[:2])
                 click.echo(f"  {summary.path} {summary.frame_size}: {figures or 'no figures'}")
+                for line in (*filter(None, [summary.error]), *summary.doubts):
+                    click.echo(f"    {line}")

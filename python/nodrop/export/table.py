@@ -153,7 +153,7 @@ def _iter_columns(model: type[Value], leave: Sequence[str] = ()) -> Iterator[Tab
 
 
 RUN_COLUMNS = (
-    *_iter_columns(Summary, leave=("measures", "missing_goals")),
+    *_iter_columns(Summary, leave=("measures", "missing_goals", "doubts")),
     TableColumn("tags", "text", f"Tags of the run, joined by {LIST_SEPARATOR!r}."),
 )
 MEASURE_COLUMNS = tuple(column._replace(name=f"measure_{column.name}") for column in _iter_columns(Measure))

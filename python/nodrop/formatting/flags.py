@@ -63,6 +63,7 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
         "The goal is not met even at the lowest load allowed, {lowest_pps:load}.",
     ),
     "host-check": tuple(_make_host_check_templates()),
+    "impossible_value": ("{side}: run {run_id}: {doubt}.",),
     "invalid-lower-bound": (
         "{load_pps:load} is not a lower bound of {goal}, only the nearest load measured: its {duration_s:seconds} "
         "trial lost more than {loss_ratio:g} of the frames.",

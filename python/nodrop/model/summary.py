@@ -74,6 +74,8 @@ class Summary(Value):
     measures: tuple[Measure, ...] = ()
     missing_goals: tuple[MissingGoal, ...] = ()
     """Goals without a load that meets them."""
+    doubts: tuple[str, ...] = ()
+    """Impossible values in another tester's file, a sentence each; figures derived from them are left out."""
 
 
 class ResultRow(Value):

@@ -105,3 +105,4 @@ def format_summary(summary: Summary, tags: Sequence[str], state: str) -> Iterato
     width = max((len(each.text) for each in summary.measures), default=0)
     for measure in summary.measures:
         yield f"  {measure.text.ljust(width)}  {format_listed_measure(measure)}"
+    yield from (f"  {line}" for line in (*filter(None, [summary.error]), *summary.doubts))

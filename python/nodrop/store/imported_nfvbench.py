@@ -19,8 +19,14 @@ from nodrop.model.nfvbench import (
     iter_service_chains,
     read_percentiles,
 )
-from nodrop.model.summary import Measure, Summary
-from nodrop.store.metrics import build_goal_measure, build_latency_measures, make_slug, name_goal
+from nodrop.model.summary import Measure, MissingGoal, Summary
+from nodrop.store.metrics import (
+    build_goal_measure,
+    build_latency_measures,
+    describe_surplus,
+    make_slug,
+    name_goal,
+)
 from nodrop.units import format_pps
 
 IMIX_BYTES = (7 * 64 + 4 * 594 + 1518) / 12
@@ -93,10 +99,7 @@ class _FrameSizeResult(NamedTuple):
     def summary(self, run_id: str, began: datetime) -> Summary:
         goals = {name: goal for name, goal in self.measured.items() if name != ITERATIONS and isinstance(goal, dict)}
         is_search = "run_config" not in self.measured
-        measures, problems = [], []
-        for measure, why in self._searched(goals) if is_search else ((each, "") for each in self._fixed()):
-            measures += [measure] if measure else []
-            problems += [why] if why else []
+        missing = tuple(self._list_missing_goals(goals)) if is_search else ()
         started, wall_s = self._time(goals, began)
         config = get_section(self.content, "config")
         return Summary(
@@ -105,7 +108,7 @@ class _FrameSizeResult(NamedTuple):
             started_at=started.isoformat(),
             wall_s=wall_s,
             status="complete",
-            error=" ".join(problems) or None,
+            error=" ".join(f"{each.text}: {each.reason}" for each in missing) or None,
             label=get_text(config, "user_label") or None,
             sut=_translate_sut(get_text(self.content, "openstack_spec", "vswitch")),
             path=self.chain_name,
@@ -122,26 +125,46 @@ class _FrameSizeResult(NamedTuple):
             backend=get_text(self.content, "benchmarks", "network", "versions", "Traffic_Generator", "version"),
             version=self.version,
             trial_count=len(get_list(self.measured, ITERATIONS, "ndr_pdr")) if is_search else 1,
-            measures=tuple(measures),
+            measures=tuple(self._list_search_measures(goals) if is_search else self._list_fixed_measures()),
+            missing_goals=missing,
+            doubts=tuple(self._list_search_doubts(goals) if is_search else self._list_fixed_doubts()),
         )
 
-    def _searched(self, goals: dict[str, Any]) -> Iterator[tuple[Measure | None, str]]:
-        """Yield the load of each goal with its latency, or the reason for a missing load."""
+    def _list_missing_goals(self, goals: dict[str, Any]) -> Iterator[MissingGoal]:
         for name, goal in goals.items():
-            allowed = (get_number(self.content, "config", "measurement", name.upper()) or 0) / 100
-            goal_spec = Goal(label=name.upper(), loss_ratio=min(max(allowed, 0.0), 0.99))
+            if reason := self._explain_missing_load(name, goal):
+                yield MissingGoal(text=name_goal(self._build_goal(name))[1], reason=reason)
+
+    def _explain_missing_load(self, name: str, goal: dict[str, Any]) -> str:
+        """Return why a goal has no load; empty where it has one."""
+        if not _read_load(goal):
+            return "no load met the goal."
+        lost_ratio = self._read_lost_ratio(goal)
+        if self.counter_key != "overall" and lost_ratio > self._build_goal(name).loss_ratio:
+            return f"the search evaluated the other direction; this direction lost {lost_ratio:.2%}."
+        return ""
+
+    def _list_search_measures(self, goals: dict[str, Any]) -> Iterator[Measure]:
+        """Yield the load of each goal with its latency."""
+        for name, goal in goals.items():
+            if self._explain_missing_load(name, goal):
+                continue
+            goal_spec, load_pps = self._build_goal(name), _read_load(goal)
+            yield build_goal_measure(goal_spec, load_pps, self._high_pps(goal, load_pps), self._limit(goal))
             counted = get_section(goal, "stats", self.counter_key)
-            key, title = name_goal(goal_spec)
-            load_pps = get_number(goal, "stats", "total_tx_rate") or get_number(goal, "rate_pps")
-            if not load_pps or load_pps < 0:
-                yield None, f"{title}: no load met the goal."
-                continue
-            lost_ratio = (get_number(counted, "drop_percentage") or 0) / 100
-            if self.counter_key != "overall" and lost_ratio > goal_spec.loss_ratio:
-                yield None, f"{title}: the search evaluated the other direction; this direction lost {lost_ratio:.2%}."
-                continue
-            yield build_goal_measure(goal_spec, float(load_pps), self._high_pps(goal, load_pps), self._limit(goal)), ""
-            yield from ((each, "") for each in build_latency_measures(_convert_delays(counted), key, title))
+            yield from build_latency_measures(_convert_delays(counted), *name_goal(goal_spec))
+
+    def _list_search_doubts(self, goals: dict[str, Any]) -> Iterator[str]:
+        for name, goal in goals.items():
+            if _read_load(goal) and (lost_ratio := self._read_lost_ratio(goal)) < 0:
+                yield describe_surplus(name_goal(self._build_goal(name))[1], -lost_ratio)
+
+    def _build_goal(self, name: str) -> Goal:
+        allowed = (get_number(self.content, "config", "measurement", name.upper()) or 0) / 100
+        return Goal(label=name.upper(), loss_ratio=min(max(allowed, 0.0), 0.99))
+
+    def _read_lost_ratio(self, goal: dict[str, Any]) -> float:
+        return (get_number(goal, "stats", self.counter_key, "drop_percentage") or 0) / 100
 
     def _high_pps(self, goal: dict[str, Any], load_pps: float) -> float | None:
         """Return the upper bound: NFVbench stops within `load_epsilon` percent of line rate of a failed load."""
@@ -161,41 +184,52 @@ class _FrameSizeResult(NamedTuple):
             return Limit.TESTER
         if (get_number(goal, "load_percent_per_direction") or 0) >= 100:
             return Limit.MAX_LOAD
-        return Limit.UNKNOWN if self.counter_key != "overall" else Limit.SUT
+        is_loss_known = self.counter_key == "overall" and self._read_lost_ratio(goal) >= 0
+        return Limit.SUT if is_loss_known else Limit.UNKNOWN
 
-    def _fixed(self) -> Iterator[Measure]:
-        """Yield received rate, loss and latency of a fixed rate."""
+    def _list_fixed_measures(self) -> Iterator[Measure]:
+        """Yield received rate, loss and latency of a fixed rate; received frames above those sent make no rate."""
         rates = get_section(self.measured, "run_config", "direction-total")
         stats = get_section(self.measured, "stats")
-        sender = "overall" if self.counter_key == "overall" else "0"
-        lost, sent = (
-            get_number(stats, self.counter_key, "rx", "dropped_pkts"),
-            get_number(stats, sender, "tx", "total_pkts"),
-        )
+        lost_ratio, doubt = self._read_fixed_loss(), next(self._list_fixed_doubts(), "")
         intended_pps, sent_pps = get_number(rates, "orig", "rate_pps") or 0, get_number(rates, "tx", "rate_pps") or 0
         short = sent_pps < intended_pps * OFFERED_RATIO_MIN
         limit = Limit.TESTER if short else Limit.SUT
         at = make_slug(self._rate)
         received_pps = get_number(rates, "rx", "rate_pps")
-        if received_pps is not None and received_pps >= 0:
+        if received_pps is not None and received_pps >= 0 and not doubt:
             yield Measure(
                 key=f"forwarding_rate_at_{at}",
                 text=f"forwarding rate at {self._rate}",
                 unit="pps",
                 better="higher",
                 value=received_pps,
-                limit=limit if lost or short else Limit.MAX_LOAD,
+                limit=limit if lost_ratio or short else Limit.MAX_LOAD,
             )
-        if lost is not None and sent and sent > 0:
+        if lost_ratio is not None and not doubt:
             yield Measure(
                 key=f"loss_at_{at}",
                 text=f"loss at {self._rate}",
                 unit="ratio",
                 better="lower",
-                value=min(max(lost / sent, 0.0), 1.0),
+                value=lost_ratio,
                 limit=limit,
             )
         yield from build_latency_measures(_convert_delays(get_section(stats, self.counter_key, "rx")), at, self._rate)
+
+    def _list_fixed_doubts(self) -> Iterator[str]:
+        lost_ratio = self._read_fixed_loss()
+        if lost_ratio is not None and lost_ratio < 0:
+            yield describe_surplus(f"loss at {self._rate}", -lost_ratio)
+        elif lost_ratio is not None and lost_ratio > 1:
+            yield f"loss at {self._rate}: the file counts more frames lost than sent; the loss is unknown."
+
+    def _read_fixed_loss(self) -> float | None:
+        """Return the loss ratio of a fixed rate as the file has it; outside 0 to 1 if it is impossible."""
+        stats = get_section(self.measured, "stats")
+        lost = get_number(stats, self.counter_key, "rx", "dropped_pkts")
+        sent = get_number(stats, "overall" if self.counter_key == "overall" else "0", "tx", "total_pkts")
+        return lost / sent if lost is not None and sent and sent > 0 else None
 
     @property
     def _rate(self) -> str:
@@ -221,6 +255,12 @@ class _FrameSizeResult(NamedTuple):
             return began, duration_s
         start_s = min(start for start, _ in valid_s)
         return datetime.fromtimestamp(start_s, UTC), round(max(end for _, end in valid_s) - start_s, 3)
+
+
+def _read_load(goal: dict[str, Any]) -> float:
+    """Return the load sent at a goal in frames per second; 0 without one."""
+    load_pps = get_number(goal, "stats", "total_tx_rate") or get_number(goal, "rate_pps") or 0
+    return max(float(load_pps), 0.0)
 
 
 def _convert_delays(counted: dict[str, Any]) -> dict[str, float | None]:

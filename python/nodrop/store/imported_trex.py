@@ -12,8 +12,8 @@ from typing import Any
 
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import get_list, get_number, get_section, get_text, get_value
-from nodrop.model.summary import Measure, Summary
-from nodrop.store.metrics import build_goal_measure, build_latency_measures, name_goal
+from nodrop.model.summary import Measure, MissingGoal, Summary
+from nodrop.store.metrics import build_goal_measure, build_latency_measures, describe_surplus, name_goal
 from nodrop.units import format_pps
 
 IMIX_BYTES = (28 * 64 + 20 * 594 + 4 * 1518) / 52
@@ -21,6 +21,7 @@ IMIX_BYTES = (28 * 64 + 20 * 594 + 4 * 1518) / 52
 LITERAL_STARTS = ("'{", '"{', "('{", '("{')
 FULL_PERCENT = 100
 GOAL_KEY = "pdr"
+LOSS_KEY = "drop_rate_percentage"
 STATEFUL = "high_mult"
 """A key of the tool for stateful traffic only, which searches connections instead of frames."""
 
@@ -46,10 +47,11 @@ def find_missing_key(content: dict[str, Any]) -> str:
     """Return the first missing or invalid key with the problem; empty for a complete result."""
     if STATEFUL in content["config"]:
         return f"config.{STATEFUL}: a stateful NDR, which counts connections instead of frames per second"
-    for part, key in (("results", "tx_pps"), ("results", "drop_rate_percentage"), ("config", GOAL_KEY)):
+    for part, key in (("results", "tx_pps"), ("results", LOSS_KEY), ("config", GOAL_KEY)):
         number = get_number(content, part, key)
-        if number is None or number < 0:
-            return f"{part}.{key}: not a number of at least 0 ({json.dumps(get_value(content, part, key))})"
+        if number is None or (number < 0 and key != LOSS_KEY):
+            least = "" if key == LOSS_KEY else " of at least 0"
+            return f"{part}.{key}: not a number{least} ({json.dumps(get_value(content, part, key))})"
     return ""
 
 
@@ -64,6 +66,7 @@ def build_summary(content: dict[str, Any], run_id: str, began: datetime) -> Summ
     results, config = get_section(content, "results"), get_section(content, "config")
     goal = _build_goal(config)
     why_not = _explain_missed_goal(results, config)
+    surplus_percent = max(-(get_number(results, LOSS_KEY) or 0), 0)
     size = get_text(config, "pkt_size") or get_text(config, "tunables", "size") or "unknown"
     iterations = get_number(results, "total_iterations") or get_number(results, "iteration") or 0
     return Summary(
@@ -90,6 +93,8 @@ def build_summary(content: dict[str, Any], run_id: str, began: datetime) -> Summ
         version="",
         trial_count=int(iterations) + 1,
         measures=() if why_not else tuple(_list_measures(results, goal)),
+        missing_goals=(MissingGoal(text=name_goal(goal)[1], reason=why_not),) if why_not else (),
+        doubts=(describe_surplus(name_goal(goal)[1], surplus_percent / 100),) if surplus_percent else (),
     )
 
 
@@ -101,7 +106,7 @@ def _build_goal(config: dict[str, Any]) -> Goal:
 def _explain_missed_goal(results: dict[str, Any], config: dict[str, Any]) -> str:
     """Return why the last trial in the file misses the goal; the tool reports such trials as well."""
     at = format_pps(get_number(results, "tx_pps") or 0)
-    lost, allowed = get_number(results, "drop_rate_percentage") or 0, get_number(config, GOAL_KEY) or 0
+    lost, allowed = get_number(results, LOSS_KEY) or 0, get_number(config, GOAL_KEY) or 0
     full = get_number(results, "queue_full_percentage") or 0
     limit = get_number(config, "q_full_resolution") or get_number(config, "q_ful_resolution") or FULL_PERCENT
     if get_number(results, "rate_p") == 0:
@@ -115,12 +120,12 @@ def _explain_missed_goal(results: dict[str, Any], config: dict[str, Any]) -> str
 
 def _list_measures(results: dict[str, Any], goal: Goal) -> list[Measure]:
     at_most = (get_number(results, "rate_p") or 0) >= FULL_PERCENT
-    load = build_goal_measure(
-        goal, float(get_number(results, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT
-    )
+    is_loss_known = (get_number(results, LOSS_KEY) or 0) >= 0
+    limit = Limit.MAX_LOAD if at_most else Limit.SUT if is_loss_known else Limit.UNKNOWN
+    load = build_goal_measure(goal, float(get_number(results, "tx_pps") or 0), None, limit)
     streams = [get_section(each) for each in get_section(results, "latency").values()]
-    means = [mean for each in streams if (mean := get_number(each, "average")) is not None]
-    longest = [most for each in streams if (most := get_number(each, "total_max")) is not None]
+    means = [mean for each in streams if (mean := get_number(each, "average")) is not None and mean >= 0]
+    longest = [most for each in streams if (most := get_number(each, "total_max")) is not None and most >= 0]
     usec = {"mean": statistics.fmean(means) if means else None, "max": max(longest, default=None)}
     return [load, *build_latency_measures(usec, *name_goal(goal))]
 

@@ -266,7 +266,7 @@ def _insert(connection: Connection, directory: str, entry: "StoredResult") -> No
 
 
 def _insert_run(connection: Connection, entry: int, summary: Summary) -> None:
-    fields = summary.model_dump(exclude={"measures", "missing_goals"})
+    fields = summary.model_dump(exclude={"measures", "missing_goals", "doubts"})
     fields["started_at"] = to_utc(summary.started_at)
     values = {"entry": entry, **fields, "summary": summary.model_dump_json()}
     run = _insert_row(connection, insert(RUNS).values(values))

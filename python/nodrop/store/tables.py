@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-VERSION = 2
+VERSION = 3
 """Schema version; an index of another version is rebuilt."""
 METADATA = MetaData()
 VERSIONS = Table("nodrop_index", METADATA, Column("version", Integer, nullable=False))

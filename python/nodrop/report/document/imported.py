@@ -6,7 +6,7 @@ from nodrop.analysis import Comparison
 from nodrop.formatting import format_measure
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Card, Cell, Document, Section, Table
+from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Document, Section, Table
 from nodrop.report.document.comparison import build_comparison_blocks, build_comparison_cards
 from nodrop.report.document.glossary import build_glossary_blocks
 from nodrop.units import format_count, format_seconds
@@ -63,9 +63,11 @@ def build_imported_document(summaries: Sequence[Summary], comparison: Comparison
 
 
 def build_imported_blocks(summaries: Sequence[Summary]) -> tuple[Block, ...]:
-    """Return the figures and the known conditions of their measurement."""
+    """Return the figures, what is missing or impossible among them, and the known conditions of their measurement."""
+    cautions = tuple(caution for each in summaries for caution in _list_cautions(each))
     return (
         Table(caption="Figures", columns=FIGURES, rows=tuple(row for each in summaries for row in _build_rows(each))),
+        *((Bullets(items=cautions, tone="caution"),) if cautions else ()),
         Table(caption="Runs", columns=RUNS, rows=tuple(map(_build_run, summaries))),
     )
 
@@ -92,6 +94,11 @@ def _build_rows(summary: Summary) -> Iterator[tuple[Cell, ...]]:
             cells.NOTHING if high is None else Cell(text=format_measure(high, measure.unit), key=high),
             cells.make_text_cell("" if measure.limit == "sut" else measure.limit.replace("_", " ")),
         )
+
+
+def _list_cautions(summary: Summary) -> Iterator[str]:
+    lines = (*(f"{each.text}: {each.reason}" for each in summary.missing_goals), *summary.doubts)
+    yield from (f"{summary.run_id}: {line}" for line in lines)
 
 
 def _build_run(summary: Summary) -> tuple[Cell, ...]:

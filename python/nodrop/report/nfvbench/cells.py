@@ -4,6 +4,8 @@ from nodrop.model.nfvbench import Number
 from nodrop.report.document.blocks import Cell, Column
 
 UNKNOWN = Cell(text="n/a")
+NO_DELAY_USEC = 2**63 - 1
+"""NFVbench's minimum where no latency was measured; its other latencies are -1 then."""
 
 
 def make_number_column(title: str, *, starts_part: bool = False) -> Column:
@@ -30,7 +32,7 @@ def make_percent_cell(value: Number | None) -> Cell:
     """Return a share in percent; a share above zero never reads as zero."""
     if value is None:
         return UNKNOWN
-    return Cell(text=format_percent(value), key=value, tone="bad" if value > 0 else "plain")
+    return Cell(text=format_percent(value), key=value, tone="bad" if value > 0 else "caution" if value < 0 else "plain")
 
 
 def make_bit_rate_cell(value: Number | None) -> Cell:
@@ -44,8 +46,8 @@ def make_bit_rate_cell(value: Number | None) -> Cell:
 
 
 def make_usec_cell(value: Number | None) -> Cell:
-    """Return a time in microseconds, with decimals only if it has any."""
-    if value is None:
+    """Return a time in microseconds, with decimals only if it has any; an impossible one is unknown."""
+    if value is None or not 0 <= value < NO_DELAY_USEC:
         return UNKNOWN
     is_integer = float(value).is_integer()
     return Cell(text=f"{value:,.0f}" if is_integer else f"{value:,}", key=value)

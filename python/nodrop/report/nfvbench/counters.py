@@ -95,7 +95,7 @@ def _build_loss(sent: Number | str | None, received: Number | str | None) -> Cel
         return UNKNOWN
     lost = sent - received
     share = f" ({format_percent(100 * lost / sent)})" if sent and lost else ""
-    return Cell(text=f"{lost:,}{share}", key=lost, tone="bad" if lost > 0 else "plain")
+    return Cell(text=f"{lost:,}{share}", key=lost, tone="bad" if lost > 0 else "caution" if lost < 0 else "plain")
 
 
 def _list_packets(counters: object, interface_count: int) -> list[Any]:

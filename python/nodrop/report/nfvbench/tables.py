@@ -5,7 +5,14 @@ from typing import Any
 
 from nodrop.model import nfvbench as reading
 from nodrop.report.document.blocks import Block, Bullets, Paragraph, Section, Table
-from nodrop.report.nfvbench.cells import count_cell, make_bit_rate_cell, make_number_column, name_cell, name_column
+from nodrop.report.nfvbench.cells import (
+    count_cell,
+    format_percent,
+    make_bit_rate_cell,
+    make_number_column,
+    name_cell,
+    name_column,
+)
 from nodrop.report.nfvbench.counters import build_path_tables
 from nodrop.report.nfvbench.summary import build_summary_table, list_goals
 
@@ -51,7 +58,9 @@ def _build_frame_size(measured: dict[str, Any]) -> Iterator[Block]:
 
 
 def _list_cautions(result: object, chain: dict[str, Any]) -> Iterator[str]:
-    """Yield known errors in the figures of a service chain that NFVbench wrote; the figures stay as they are."""
+    """Yield impossible figures of a service chain, and known errors of NFVbench; the figures stay as they are."""
+    for size, measured in reading.iter_frame_sizes(chain):
+        yield from _list_surpluses(size, measured)
     if reading.get_text(result, "nfvbench_version").startswith("nodrop "):
         return
     if chain.get("bidirectional") is False:
@@ -65,6 +74,21 @@ def _list_cautions(result: object, chain: dict[str, Any]) -> Iterator[str]:
             sent = reading.get_number(measured, goal, "stats", "total_tx_rate")
             if requested and sent is not None and sent < SENT_RATIO_MIN * requested:
                 yield f"{goal.upper()} of {size}: NFVbench requested {requested:,.0f} pps but sent {sent:,.0f} pps"
+
+
+def _list_surpluses(size: str, measured: dict[str, Any]) -> Iterator[str]:
+    """Yield the loads at which more frames were received than sent."""
+    overall = {
+        f"{goal.upper()} of {size}": reading.get_number(measured, goal, "stats", "overall", "drop_percentage")
+        for goal in list_goals(measured)
+    }
+    overall[size] = reading.get_number(measured, "stats", "overall", "drop_rate_percent")
+    for load, percent in overall.items():
+        if percent is not None and percent < 0:
+            yield (
+                f"{load}: {format_percent(-percent)} more frames came back than were sent (duplicates or foreign "
+                "frames); the loss is unknown"
+            )
 
 
 def _group_goals(measured: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
