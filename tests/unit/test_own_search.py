@@ -94,7 +94,7 @@ def test_a_capacity_below_the_lowest_load_allowed_is_reported_as_no_rate_at_all(
     result = simulate_search(
         probe_plan(), create("hard-limit", 1, {"capacity_pps": MIN_LOAD_PPS / 2.0, "buffer_count": 0.0})
     )
-    assert result.traffic_s < 5.0
+    assert result.traffic_s < 20.0  # it may only have to warm up
     for interval in result.intervals:
         assert not interval.lower_valid and interval.upper_valid
         assert interval.upper_load_pps == MIN_LOAD_PPS
@@ -296,3 +296,15 @@ def test_a_sut_that_forwards_less_in_overload_is_measured_with_a_single_proof(ov
     result = simulate_search(probe_plan(LONG), sut)
     assert all(abs(error_ratio(interval, sut)) < 0.01 for interval in result.intervals)
     assert result.traffic_s < 60.0
+
+
+@pytest.mark.parametrize("goals", [LONG, SHORT])
+@pytest.mark.parametrize("min_load_pps", [800.0, MIN_LOAD_PPS])
+@pytest.mark.parametrize(("flow_count", "miss_s"), [(64, 1e-3), (200, 3e-3), (512, 1e-3), (1000, 3e-3), (4096, 1e-3)])
+def test_flows_that_are_still_unknown_mislead_no_search(
+    goals: tuple[Goal, ...], min_load_pps: float, flow_count: int, miss_s: float
+) -> None:
+    sut = create("flow-table", 1, {"flow_count": flow_count, "miss_s": miss_s})
+    result = simulate_search(probe_plan(goals, min_load_pps=min_load_pps), sut)
+    for interval in result.intervals:
+        assert abs(error_ratio(interval, sut)) < 2 * WIDTH_RATIO

@@ -98,6 +98,7 @@ REASONS: Mapping[str, tuple[str, ...]] = {
     ),
     # nodrop: probes
     "probe-highest": ("how much of the highest load comes through",),
+    "offer-lowest": ("whether the SUT only has to warm up, as it forwards almost nothing",),
     "probe-above": ("{capacity_pps:load} came through: probing just above",),
     "probe-between": ("the limit is between {low_pps:load} and {high_pps:load}: probing there",),
     "probe-earlier": ("does the SUT still behave as in the earlier search",),

@@ -6,6 +6,7 @@ from functools import partial
 from types import MappingProxyType
 
 from nodrop.errors import ConfigError
+from nodrop.simulation.flow_table import FlowTable
 from nodrop.simulation.forwarder import SimulatedForwarder
 from nodrop.simulation.stalls import StallPeriodic, StallRandom
 from nodrop.simulation.stationary import (
@@ -43,6 +44,7 @@ KINDS: dict[str, type[SimulatedForwarder]] = {
     "loss-inversion": LossInversion,
     "duration-dependent": DurationDependent,
     "drift": Drift,
+    "flow-table": FlowTable,
     "dead-link": DeadLink,
     "perfect-link": PerfectLink,
 }

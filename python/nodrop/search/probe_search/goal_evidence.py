@@ -196,6 +196,6 @@ class GoalEvidence:
         if certain_ratio > self.goal.loss_ratio:
             return [Evidence(self.full_s, trace.elapsed_s + self._overhead_s, certain_ratio, trace.index)]
         clear = trace.overloaded and trace.elapsed_s >= SHORT_TRIAL_S and trace.steady
-        if clear and self.clearly_exceeds(expected_ratio):
+        if clear and self.clearly_exceeds(expected_ratio) and trace.loss_ratio > self.goal.loss_ratio:
             return [Evidence(trace.elapsed_s, trace.elapsed_s + self._overhead_s, expected_ratio, trace.index)]
         return []

@@ -14,6 +14,12 @@ ProbesDialogue = Generator[Trial, Outcome, list[Trace]]
 
 PROBE_S = 0.5
 """Longest duration of a probe."""
+WARM_UP_S = 5.0
+"""Duration of the trials that offer the lowest load to a SUT that forwards almost nothing."""
+ALIVE_FRAMES = 20.0
+"""Frames forwarded in all trials below which a link is dead."""
+WARM_UPS_MAX = 3
+"""Most such trials."""
 WATCH_S = 0.15
 """Time after the first loss for which a probe or a failed proof continues, to show the pattern of the loss."""
 OVERLOAD_FACTOR = 1.015
@@ -62,9 +68,27 @@ def probe_first(state: SearchState) -> Dialogue:
             return
 
 
+def warm_up(state: SearchState) -> Generator[Trial, Outcome, bool]:
+    """Offer the lowest load for a while to a SUT that forwards almost nothing; return whether that has ended.
+
+    It may have to learn flows or addresses first. A dead link forwards nothing at all.
+    """
+    forwarded_count = sum(trace.forwarded_pps * trace.elapsed_s for trace in state.model.traces)
+    if not is_collapsed(state.model.traces[0]) or forwarded_count < ALIVE_FRAMES:
+        return False
+    request = TrialRequest(state.plan.min_load_pps, "look", Message.of("offer-lowest"))
+    for _ in range(WARM_UPS_MAX):
+        trace = yield from state.measure(request, WARM_UP_S, None, None)
+        if trace.windows[-1].lost_count == 0:
+            state.set_aside_all()
+            return True
+    return False
+
+
 def _probe_between(state: SearchState, good_pps: float, bad_pps: float) -> Dialogue:
     """Find a load just above the limit, between one without loss and one with far too much loss."""
-    while bad_pps > CLOSE * good_pps:
+    era_start = state.model.era_start
+    while bad_pps > CLOSE * good_pps and state.model.era_start == era_start:
         load_pps = good_pps * (bad_pps / good_pps) ** (0.5 if bad_pps > 2.0 * good_pps else 0.3)
         reason = Message.of("probe-between", low_pps=good_pps, high_pps=bad_pps)
         trace = yield from probe(state, load_pps, reason)

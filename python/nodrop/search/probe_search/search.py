@@ -32,7 +32,15 @@ from nodrop.search.probe_search.load_selection import (
     estimate_threshold,
     needs_confirmation,
 )
-from nodrop.search.probe_search.probes import OVERLOAD_FACTOR, PROBE_S, WATCH_S, probe, probe_again, probe_first
+from nodrop.search.probe_search.probes import (
+    OVERLOAD_FACTOR,
+    PROBE_S,
+    WATCH_S,
+    probe,
+    probe_again,
+    probe_first,
+    warm_up,
+)
 from nodrop.search.probe_search.state import (
     PREDICTABLE,
     SHORT_PROOF_MIN_S,
@@ -112,6 +120,10 @@ class NodropSearch(DialogueSearch):
         if not (yield from _resume_from_earlier(self._state)):
             yield from probe_first(self._state)
         yield from self._search_goals()
+        is_unmet = all(self._state.is_unmet(each.evidence) for each in self._state.goal_searches)
+        if is_unmet and (yield from warm_up(self._state)):
+            yield from probe_first(self._state)
+            yield from self._search_goals()
 
     def _search_goals(self) -> Dialogue:
         """Search each goal, and again while trials for a later goal may have moved an earlier one.
@@ -227,8 +239,14 @@ def _needs_loss_rate(state: SearchState, goal_search: GoalSearch, request: Trial
     if not goal_search.strict or request.reason.code != "prove-single-losses":
         return False
     lowest = _find_lowest_loss(state)
+    if any(trace.load_pps == _choose_loss_rate_load(lowest, request.load_pps) for trace in state.model.current):
+        return False
     reach = width.compute_between(request.load_pps, lowest.load_pps)
     return lowest.lost_count > FAR_TOO_HIGH_FRAMES and reach > LOSS_RATE_WIDTHS * goal_search.evidence.width_ratio
+
+
+def _choose_loss_rate_load(lowest: Trace, lossless_pps: float) -> float:
+    return math.sqrt(lowest.load_pps * lossless_pps)
 
 
 def _measure_loss_rate(state: SearchState, goal_search: GoalSearch, lossless_pps: float) -> Dialogue:
@@ -236,7 +254,7 @@ def _measure_loss_rate(state: SearchState, goal_search: GoalSearch, lossless_pps
 
     A second shows there how steeply the rate falls, so that less is extrapolated.
     """
-    load_pps = (_find_lowest_loss(state).load_pps * lossless_pps) ** 0.5
+    load_pps = _choose_loss_rate_load(_find_lowest_loss(state), lossless_pps)
     request = TrialRequest(load_pps, "look", Message.of("measure-loss-rate", goal=goal_search.label))
     stop = StopRule(lost_count=int(EVENTS_MAX), elapsed_s=SHORT_STEP_S)
     yield from state.measure(request, goal_search.evidence.full_s, stop, goal_search)
@@ -325,6 +343,10 @@ def _recheck_upper(state: SearchState, goal_search: GoalSearch) -> Dialogue:
     assert upper_pps is not None
     trace = yield from probe(state, upper_pps, Message.of("probe-upper", load_pps=upper_pps))
     if trace.loss_ratio <= goal_search.ratio and state.restarts < MAX_RESTARTS:
+        refuted = [earlier.index for earlier in state.model.traces[:-1] if earlier.load_pps == upper_pps]
+        for each in state.goal_searches:
+            for index in refuted if trace.loss_ratio <= each.ratio else ():
+                each.evidence.set_aside(index)
         yield from probe_again(state, Message.of("upper-recovered", load_pps=upper_pps))
 
 

@@ -24,6 +24,9 @@ SHORT_PROOF_MIN_S = 0.25
 """Shortest trial that counts if the time is over and no longer one passed."""
 UPPER_PROOF_S = 1.0
 """Duration of a trial above the threshold that shows too much loss."""
+COLD_LOSS_RATIO, COLD_LOAD_FACTOR = 0.2, 1.5
+"""A trial with at least this loss ratio met a cold SUT if a later trial passes without loss at this multiple of its
+load."""
 PREDICTABLE = frozenset({SutBehavior.STABLE, SutBehavior.RISING, SutBehavior.FALLING})
 """Behaviors with which an unexpected outcome is significant."""
 
@@ -139,9 +142,33 @@ class SearchState:
         for each in self.goal_searches:
             each.evidence.add(trace, self.model.expected_ratio(trace, each.evidence.full_s))
         self.set_aside_exception(trace)
+        self._set_aside_cold_start(trace)
         if SutBehavior.RISING in self.behaviors:
             self._set_aside_refuted(trace)
         return trace
+
+    def _set_aside_cold_start(self, trace: Trace) -> None:
+        """Set all trials aside up to the last that lost far more at a load far below one that now passes without loss.
+
+        A SUT that has yet to learn flows or addresses forwards next to nothing until it has.
+        """
+        if trace.lost_count:
+            return
+        for position in range(len(self.model.traces) - 1, self.model.era_start - 1, -1):
+            earlier = self.model.traces[position]
+            if earlier.loss_ratio >= COLD_LOSS_RATIO and earlier.load_pps * COLD_LOAD_FACTOR <= trace.load_pps:
+                self._set_aside_before(position + 1)
+                return
+
+    def set_aside_all(self) -> None:
+        """Set all trials so far aside, as the SUT has changed beyond recognition."""
+        self._set_aside_before(len(self.model.traces))
+
+    def _set_aside_before(self, position: int) -> None:
+        self.model.era_start = max(self.model.era_start, position)
+        for each in self.goal_searches:
+            for trace in self.model.traces[:position]:
+                each.evidence.set_aside(trace.index)
 
     def _set_aside_refuted(self, trace: Trace) -> None:
         """Set earlier failures aside at loads that a SUT whose capacity rose now carries.
@@ -198,10 +225,15 @@ class SearchState:
         """Return whether a goal's bounds are close enough, or at a limit of the loads allowed."""
         lower_pps, upper_pps = evidence.bounds()
         if lower_pps is None:
-            return upper_pps is not None and upper_pps <= self.plan.min_load_pps
+            return self.is_unmet(evidence)
         if upper_pps is None:
             return lower_pps >= self.plan.max_load_pps
         return width.compute_between(lower_pps, upper_pps) <= evidence.width_ratio * (1.0 + 1e-9)
+
+    def is_unmet(self, evidence: GoalEvidence) -> bool:
+        """Return whether even the lowest load allowed loses too much for a goal."""
+        lower_pps, upper_pps = evidence.bounds()
+        return lower_pps is None and upper_pps is not None and upper_pps <= self.plan.min_load_pps
 
     def fair_share_s(self) -> float:
         """Return the time for a proof that leaves as much for each other goal."""
