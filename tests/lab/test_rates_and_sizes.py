@@ -1,5 +1,6 @@
 """Fixed rates and several frame sizes with real packets, from the command line to the stored result."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -53,6 +54,17 @@ def test_small_and_jumbo_frames_are_searched_one_after_the_other(tmp_path: Path)
     for result in stored.results:
         assert [goal.goal.label for goal in result.goals] == ["NDR"]
         assert max(trial.received_count for trial in result.trials) > 0
+
+
+def test_frames_of_a_warm_up_are_sent_and_counted_nowhere(tmp_path: Path) -> None:
+    """Neither as those of the trial nor, by the hops' counters, as frames from elsewhere."""
+    rate = ["--rate", "6kpps", "--set", "duration=1s", "--set", "warm_up=1s", *FULL_RATE]
+    assert main(["run", *rate, "--sut", "bridge", "--results-dir", str(tmp_path), "--alongside"]) == 0
+    (trial,) = store.load("latest", tmp_path).trials
+    assert (trial.offered_count, trial.received_count) == (6000, 6000)
+    assert trial.ledger and trial.ledger.ways
+    assert all(hop.in_count == hop.out_count == 3000 for way in trial.ledger.ways for hop in way.hops)
+    assert not [remark for remark in trial.ledger.remarks if re.search(r"counted \d{4,} more frames", remark)]
 
 
 def test_a_fixed_rate_that_is_interrupted_keeps_what_was_counted(tmp_path: Path) -> None:

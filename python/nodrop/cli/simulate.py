@@ -88,7 +88,7 @@ def _simulate(flags: dict[str, Any]) -> int:
     (name,), seed = flags["suts"], flags["seed"]
     sut = create(name, seed, parameters := _parse_parameters(flags))
     plan = _make_plan(flags, *flags["algorithm"])
-    measurer = SimulatedMeasurer(plan.traffic, sut, plan.search.overhead_s)
+    measurer = SimulatedMeasurer(plan.traffic, sut, plan.search.overhead_s - plan.traffic.warm_up_s)
     environment = RunEnvironment(
         open_stage=lambda _plan, _run_id, _on_progress: NullStage(_format_sut_name(name, parameters, seed)),
         open_generator=lambda _plan, _stage: measurer,

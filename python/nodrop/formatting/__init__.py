@@ -139,6 +139,8 @@ def describe_traffic(traffic: "Traffic") -> str:
     if streams_each > 1:
         flows = f"{streams_each} streams of {flows}"
     pattern = "" if traffic.pattern.kind == "flat" else f", {traffic.pattern.kind} load"
+    if traffic.warm_up_s:
+        pattern += f", {format_seconds(traffic.warm_up_s)} of warm-up before each trial"
     in_each = " in each chain" if len(chains) > 1 else ""
     if stream.replay:
         return f"{describe_replay(stream.replay, stream)} {way}{pattern}"

@@ -21,12 +21,14 @@ from nodrop.generator.stations import (
 from nodrop.model.engine_plan import CapturePlan, EnginePlan
 from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
+from nodrop.model.pattern import FlatLoad
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial import (
     EXTENSION_MAX_RATIO,
     FIXED,
     SEARCH,
+    WARM_UP,
     WINDOW_S,
     Doubt,
     Trial,
@@ -232,7 +234,7 @@ class EngineMeasurer:
             "trial_id": index,
             "loads_pps": [trial.intended_load_pps * ratio for ratio in self._traffic.load_ratios],
             "duration_s": trial.duration_s,
-            "pattern": self._traffic.pattern.model_dump(),
+            "pattern": (FlatLoad() if phase == WARM_UP else self._traffic.pattern).model_dump(),
             "stop": trial.stop.model_dump() if trial.stop else None,
             "window_s": WINDOW_S,
             "look_s": LOSS_CHECK_S if self._sut_pids is None else DISTURBANCE_CHECK_S,
@@ -285,7 +287,7 @@ def _result_fields(reply: Reply) -> dict[str, Any]:
 
 def capture_request(plan: CapturePlan | None, index: int, phase: str) -> dict[str, Any] | None:
     """Return the `capture` of a trial's request; None if the trial is not captured."""
-    if plan is None or plan.trials not in ("all", "search" if phase == SEARCH else "latency"):
+    if plan is None or phase == WARM_UP or plan.trials not in ("all", "search" if phase == SEARCH else "latency"):
         return None
     return {**plan.model_dump(exclude={"trials"}), "file": capture_file(plan.file, index)}
 

@@ -173,6 +173,8 @@ class Traffic(Value):
     streams: tuple[Stream, ...] = Field(min_length=1)
     pattern: LoadPattern = FlatLoad()
     """Variation of the load during a trial."""
+    warm_up_s: float = Field(default=0.0, ge=0)
+    """Time for which the mean load of a trial is sent before it; those frames are not judged."""
 
     @property
     def frame_bytes(self) -> float:

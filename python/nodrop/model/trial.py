@@ -22,6 +22,8 @@ EXTENSION_MAX_RATIO = 4.0
 undisturbed to judge (`nodrop.run.retries`)."""
 SEARCH = "search"
 """Phase of the trials of a search."""
+WARM_UP = "warm-up"
+"""Phase of frames that are sent before a trial and not counted."""
 FIXED = "fixed"
 """Phase of a trial at a fixed rate."""
 

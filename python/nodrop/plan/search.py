@@ -73,7 +73,7 @@ def plan_search(
         budgeted=requested.budget is not None or algorithm in TIME_LIMITED_SEARCHES,
         repeat_invalid=_default_to(requested.repeat_invalid, profile.repeat_invalid),
         excludes_disturbed=_excludes_disturbed(config, algorithm),
-        overhead_s=profile.overhead_s,
+        overhead_s=profile.overhead_s + config.warm_up,
         earlier=earlier,
         **options,
     )

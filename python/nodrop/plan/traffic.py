@@ -37,7 +37,7 @@ def plan_traffic(config: Config, lab: LabPlan, replayed: ReplayInput | None = No
         check_tunnel(config, lab.chain_count)
         streams = tuple(_build_streams(config, lab))
         _check_sizes(streams[0])
-    return Traffic(streams=streams, pattern=_plan_pattern(config.pattern))
+    return Traffic(streams=streams, pattern=_plan_pattern(config.pattern), warm_up_s=config.warm_up)
 
 
 def _plan_pattern(section: PatternConfig) -> LoadPattern:

@@ -11,7 +11,7 @@ from nodrop.model.message import Message
 from nodrop.model.plan import FixedRatePlan, LatencyPoint, Plan
 from nodrop.model.result import LatencyResult, TrialPreview
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import FIXED, SEARCH, Trial, TrialResult, ValidityStatus
+from nodrop.model.trial import FIXED, SEARCH, WARM_UP, Trial, TrialResult, ValidityStatus
 from nodrop.observe.base import Observer
 from nodrop.plan.time_allotment import TimeAllotment
 from nodrop.run.recorder import RunRecorder
@@ -178,6 +178,9 @@ class Session:
 
     def _measure(self, trial: Trial, phase: str, preview: TrialPreview | None = None) -> TrialResult:
         index = self.recorder.start_trial(trial, phase, preview or TrialPreview())
+        if warm_up_s := self.plan.traffic.warm_up_s:
+            warm_up = Trial(intended_load_pps=trial.intended_load_pps, duration_s=warm_up_s)
+            self.generator.measure(warm_up, index, WARM_UP, _ignore_progress)
         for observer in self.observers:
             observer.begin_trial()
         result = self.generator.measure(trial, index, phase, self.recorder.report_trial_progress)
@@ -197,6 +200,10 @@ class Session:
             self.recorder.record_latency(
                 LatencyResult(label=plan.asked, load_pps=result.offered_load_pps, trial_index=result.index)
             )
+
+
+def _ignore_progress(*_: float) -> None:
+    """Receive the progress of a warm-up, which is not reported."""
 
 
 def _format_out_of_time(plan: SearchPlan) -> str:

@@ -15,7 +15,7 @@ from nodrop.generator.base import OnWindow
 from nodrop.model.facts import PortFacts
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
-from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity, Windows
+from nodrop.model.trial import WARM_UP, Doubt, StreamCounts, Trial, TrialResult, Validity, Windows
 from nodrop.simulation.function_sut import FunctionSut, SutFunction
 from nodrop.simulation.offer import OfferedTrial, offer_trial
 from nodrop.simulation.sut import Sut
@@ -63,7 +63,7 @@ class SimulatedMeasurer:
                 sent_count=counts.offered_count,
                 received_count=counts.received_count,
             )
-            for counts in self._stream_counts(self._share(self._offer(trial)))
+            for counts in self._stream_counts(self._share(self._offer(trial, self._overhead_s)))
         )
         for check in checks:
             if check.received_count == 0:
@@ -76,7 +76,7 @@ class SimulatedMeasurer:
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
         """Offer the trial to the SUT until its end or its stop rule."""
         started_at = self._began_at + timedelta(seconds=self.now_s)
-        trial_counts = self._offer(trial)
+        trial_counts = self._offer(trial, 0.0 if phase == WARM_UP else self._overhead_s)
         for elapsed_s, offered_count, lost_count in zip(
             trial_counts.end_s, trial_counts.offered_count, trial_counts.lost_count, strict=True
         ):
@@ -105,9 +105,9 @@ class SimulatedMeasurer:
         )
         return _with_validity(result)
 
-    def _offer(self, trial: Trial) -> OfferedTrial:
+    def _offer(self, trial: Trial, overhead_s: float) -> OfferedTrial:
         trial_counts = offer_trial(self._sut, trial, self.now_s)
-        self.now_s += trial_counts.elapsed_s + self._overhead_s
+        self.now_s += trial_counts.elapsed_s + overhead_s
         return trial_counts
 
     def _share(self, trial_counts: OfferedTrial) -> "_StreamShares":
