@@ -32,6 +32,9 @@ Count = Annotated[int, BeforeValidator(parse_count, json_schema_input_type=int |
 Size = Annotated[int, BeforeValidator(parse_bytes, json_schema_input_type=int | str)]
 Load = Annotated[float, Field(gt=0, le=1e12), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 Seconds = Annotated[float, Field(gt=0, le=604800), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+NonNegativeSeconds = Annotated[
+    float, Field(ge=0, le=604800), BeforeValidator(parse_seconds, json_schema_input_type=float | str)
+]
 Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Fraction = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
@@ -397,7 +400,7 @@ class Config(Value):
     directions, e.g. `10kpps`, `2.5Gbps` (layer 1), `50%` (of the line rate of each direction)."""
     duration: Seconds = 10.0
     """Duration of a trial at a fixed rate, e.g. `10s`; above 0."""
-    warm_up: Annotated[Seconds, Field(ge=0, le=60)] = 0.0
+    warm_up: Annotated[NonNegativeSeconds, Field(le=60)] = 0.0
     """Time for which the load of a trial is sent before the trial and not judged, e.g. `1s`, so that the SUT has learnt
     flows and addresses; 0 to 60 s."""
     expect: tuple[ExpectationText, ...] = ()

@@ -150,14 +150,16 @@ class SearchState:
     def _set_aside_cold_start(self, trace: Trace) -> None:
         """Set all trials aside up to the last that lost far more at a load far below one that now passes without loss.
 
-        A SUT that has yet to learn flows or addresses forwards next to nothing until it has.
+        A SUT that has yet to learn flows or addresses forwards next to nothing until it has. It may have learnt them
+        in the course of the trials that follow, up to the first without loss.
         """
         if trace.lost_count:
             return
         for position in range(len(self.model.traces) - 1, self.model.era_start - 1, -1):
             earlier = self.model.traces[position]
             if earlier.loss_ratio >= COLD_LOSS_RATIO and earlier.load_pps * COLD_LOAD_FACTOR <= trace.load_pps:
-                self._set_aside_before(position + 1)
+                later = range(position + 1, len(self.model.traces))
+                self._set_aside_before(next(each for each in later if not self.model.traces[each].lost_count))
                 return
 
     def set_aside_all(self) -> None:
