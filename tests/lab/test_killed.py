@@ -144,6 +144,15 @@ def test_killing_the_engine_invalidates_the_trial(run: Run) -> None:
     run.assert_gone()
 
 
+def test_an_engine_that_is_stopped_invalidates_the_trial(run: Run) -> None:
+    """Long before the end of the trial: it no longer reports."""
+    os.kill(run.children()["engine"], signal.SIGSTOP)
+    code, _, errors = run.finish()
+    assert code and "Traceback" not in errors
+    assert_died(run, 1, "did not report for 3")
+    run.assert_gone()
+
+
 @pytest.mark.truth
 def test_killing_the_engine_costs_one_trial_and_not_the_search(tmp_path: Path) -> None:
     running = Run(tmp_path / "results", *SEARCH)
@@ -156,13 +165,13 @@ def test_killing_the_engine_costs_one_trial_and_not_the_search(tmp_path: Path) -
     running.assert_gone()
 
 
-def assert_died(run: Run, count: int) -> None:
-    """Assert that so many trials were invalid as the engine was killed; a disturbance invalidates others too."""
+def assert_died(run: Run, count: int, why: str = "was killed by SIGKILL") -> None:
+    """Assert that so many trials were invalid as the engine died; a disturbance invalidates others too."""
     trials = run.stored()["trials"]
     assert isinstance(trials, list)
     invalid = [trial for trial in trials if trial["validity"]["verdict"] == "invalid"]
     doubts = [doubt for trial in invalid for doubt in trial["validity"]["doubts"] if doubt["code"] == "engine_died"]
-    assert len(doubts) == count and all("was killed by SIGKILL" in doubt["text"] for doubt in doubts)
+    assert len(doubts) == count and all(why in doubt["text"] for doubt in doubts)
 
 
 @pytest.mark.parametrize("victim", ["holder", "vnf"])

@@ -38,6 +38,9 @@ from nodrop.model.trial import (
 )
 
 ANSWER_TIMEOUT_S = 10.0
+SILENCE_MAX_S = 3.0
+"""Longest time between a report of a trial and the next one or the reply, beyond the time between two reports; frames
+in flight take up to 2 s of it."""
 CHECK_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = 3.0
 PROGRESS_S = 1.0
@@ -163,7 +166,9 @@ class EngineMeasurer:
         timeout_s = trial.duration_s * (1.0 + EXTENSION_MAX_RATIO) + ANSWER_TIMEOUT_S
         engine = self._open()
         try:
-            reply = engine.request(self._request(trial, index, phase), timeout_s, hear)
+            reply = engine.request(
+                self._request(trial, index, phase), timeout_s, hear, self._progress_s + SILENCE_MAX_S
+            )
         except KeyboardInterrupt as interrupt:
             counts = _stop_trial(engine) if phase == FIXED else None
             if counts is None:

@@ -1,6 +1,7 @@
 """`nodrop-engine` as a child process that answers requests, each a line of JSON (`schema/engine.json`)."""
 
 import json
+import math
 import tempfile
 import time
 from collections.abc import Callable
@@ -39,9 +40,19 @@ class EngineProcess:
         self.hello = self._read_hello()
 
     def request(
-        self, message: dict[str, Any], timeout_s: float, on_window: Callable[[Reply], None] | None = None
+        self,
+        message: dict[str, Any],
+        timeout_s: float,
+        on_window: Callable[[Reply], None] | None = None,
+        silence_max_s: float = math.inf,
     ) -> Reply:
-        """Send one request and return its reply; `on_window` receives the reports of a trial before it.
+        """Send one request and return its reply.
+
+        Args:
+            message: the request.
+            timeout_s: time to the reply after which the engine is killed.
+            on_window: receives the reports of a trial before the reply.
+            silence_max_s: time without any report after which the engine is killed.
 
         Raises: GeneratorError if the engine refuses; EngineDied if it ends or stays silent.
         """
@@ -49,7 +60,7 @@ class EngineProcess:
             self._child.send(json.dumps(message).encode() + b"\n")
         except BrokenPipeError:
             raise EngineDied(self._describe_end()) from None
-        return self._await_reply(timeout_s, on_window)
+        return self._await_reply(timeout_s, on_window, silence_max_s)
 
     def end(self) -> None:
         """Stop its traffic at once and wait for its end; never raises."""
@@ -70,15 +81,21 @@ class EngineProcess:
             )
         return hello
 
-    def _await_reply(self, timeout_s: float, on_window: Callable[[Reply], None] | None) -> Reply:
-        deadline = time.monotonic() + timeout_s
-        while time.monotonic() < deadline:
+    def _await_reply(
+        self, timeout_s: float, on_window: Callable[[Reply], None] | None, silence_max_s: float = math.inf
+    ) -> Reply:
+        now_s = time.monotonic()
+        end_s, limit_s = now_s + timeout_s, now_s + silence_max_s
+        while True:
             self._check_alive()
             line = self._child.read_line(POLL_S)
             if line is None:
                 if self._child.has_closed_output:
                     raise EngineDied(self._describe_end())
+                if time.monotonic() >= min(end_s, limit_s):  # a line that came meanwhile has been read
+                    break
                 continue
+            limit_s = time.monotonic() + silence_max_s
             reply: Reply = json.loads(line)
             if reply["reply"] == "error":
                 raise GeneratorError(f"{reply['message']}{log_tail(self._log, LOG_LINES)}")
@@ -86,6 +103,9 @@ class EngineProcess:
                 return reply
             if on_window:
                 on_window(reply)
+        self._child.kill()
+        if limit_s < end_s:
+            raise EngineDied(f"the engine (process {self._child.pid}) did not report for {silence_max_s:.1f} s")
         raise EngineDied(f"the engine (process {self._child.pid}) did not reply within {timeout_s:.1f} s")
 
     def _describe_end(self) -> str:

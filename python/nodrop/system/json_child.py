@@ -70,6 +70,10 @@ class JsonChild:
             self._reader.drain(drain_s)
         self._stdout.close()
 
+    def kill(self) -> None:
+        """Kill it, as a stopped process does not end by itself."""
+        self._process.kill()
+
     def describe_end(self, timeout_s: float) -> str:
         """Return a clause with its process id and exit status, waiting for the latter."""
         try:
