@@ -150,7 +150,7 @@ class SearchState:
     def _set_aside_cold_start(self, trace: Trace) -> None:
         """Set all trials aside up to the last that lost far more at a load far below one that now passes without loss.
 
-        A SUT that has yet to learn flows or addresses forwards next to nothing until it has. It may have learnt them
+        A SUT that has yet to learn flows or addresses forwards next to nothing until it has. It may have learned them
         in the course of the trials that follow, up to the first without loss.
         """
         if trace.lost_count:
