@@ -12,7 +12,8 @@ from nodrop.stage.holder_client import LOG_LINES, LabLog, await_up, start_holder
 from nodrop.stage.holder_protocol import LabRequest, LabUp, SutExited, parse_message
 from nodrop.system.json_child import JsonChild, log_tail
 
-DOWN_TIMEOUT_S = 20.0
+DOWN_TIMEOUT_S, DOWN_TIMEOUT_EACH_S = 4.0, 0.15
+"""Time to take the lab down by itself, and for each chain; the kernel then takes it down with its process."""
 
 
 class NetnsStage(FixedChains):
@@ -44,7 +45,8 @@ class NetnsStage(FixedChains):
     def __exit__(self, *exc: object) -> None:
         """Take the lab down; never raises."""
         if self._holder:
-            self._holder.end(DOWN_TIMEOUT_S, drain_s=DOWN_TIMEOUT_S)
+            timeout_s = DOWN_TIMEOUT_S + DOWN_TIMEOUT_EACH_S * self._plan.chain_count
+            self._holder.end(timeout_s, drain_s=timeout_s)
         if self._log:
             self._log.close()
 
