@@ -401,8 +401,8 @@ class Config(Value):
     duration: Seconds = 10.0
     """Duration of a trial at a fixed rate, e.g. `10s`; above 0."""
     warm_up: Annotated[NonNegativeSeconds, Field(le=60)] = 0.0
-    """Time for which the load of a trial is sent before the trial and not judged, e.g. `1s`, so that the SUT knows flows
-    and addresses; 0 to 60 s."""
+    """Time for which the load of a trial is sent before the trial and not judged, e.g. `1s`, so that the SUT has seen
+    all flows; 0 to 60 s."""
     expect: tuple[ExpectationText, ...] = ()
     """Thresholds whose miss sets the exit code, e.g. `["ndr>5Mpps", "p99@50%<50us"]`: the load of a goal; a latency at
     a goal or at a share of the goal that allows the most loss; at a fixed rate `loss<=0.1%` and `p99<50us`."""

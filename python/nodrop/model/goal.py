@@ -112,8 +112,13 @@ class GoalResult(Value):
 
     @property
     def is_resolved(self) -> bool:
-        """Whether the goal was found as exactly as it requires: its bounds, a limit of the loads, or an estimate."""
-        return self.regular or self.estimate_pps is not None or self.limit in (Limit.MAX_LOAD, Limit.MIN_LOAD)
+        """Whether the goal was found as exactly as it requires: its bounds, a limit of the loads, or only an estimate.
+
+        Searches for a mean rate have no bounds; any other estimate is that of a search that ran out of time.
+        """
+        is_late = any(flag.code == OUT_OF_TIME for flag in self.flags)
+        is_estimated = self.estimate_pps is not None and not self.lower and not self.upper and not is_late
+        return self.regular or is_estimated or self.limit in (Limit.MAX_LOAD, Limit.MIN_LOAD)
 
     @property
     def is_likely_too_high(self) -> bool:
