@@ -106,6 +106,17 @@ def test_everything_that_is_short_is_said_at_once_with_how_much() -> None:
     check(cloud, instances=1, cores=1000, networks=2, ports=2)
 
 
+@pytest.mark.parametrize(
+    ("resource", "left"), [("instances", 1), ("MiB of memory", 9000), ("networks", 2), ("ports", 2)]
+)
+def test_a_quota_is_too_small_by_one_from_the_first_resource_beyond_it(resource: str, left: int) -> None:
+    pytest.importorskip("openstack")
+    cloud = cast("Cloud", FakeCloud(LIMITS, QUOTAS))
+    requirements.check_quotas(cloud, {resource: left})
+    with pytest.raises(StageError, match=f"{resource}: {left + 1} needed, .* so 1 short"):
+        requirements.check_quotas(cloud, {resource: left + 1})
+
+
 def test_of_what_nothing_is_to_be_made_no_quota_is_asked() -> None:
     cloud = FakeCloud(LIMITS, QUOTAS)
     check(cloud, instances=0, ports=0)
