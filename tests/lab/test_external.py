@@ -167,7 +167,7 @@ def test_gateways_that_are_there_are_asked_for_and_ask_for_the_testers(namespace
 
 
 def test_a_server_measures_what_is_between_the_ports_of_its_own_configuration(namespace: Namespace) -> None:
-    configuration = "{sut: ext, ports: [left, right], rate: 4kpps, duration: 0.3s}"
+    configuration = "{sut: ext, ports: [left, right], rate: 4kpps, duration: 0.3s, engine: {catch_up: 60s}}"
     nodrop = f"{sys.executable} -m nodrop"
     asking = f"until {nodrop} client --url http://127.0.0.1:7599 version; do sleep 0.1; done"
     session = f"""

@@ -14,12 +14,10 @@ ProbesDialogue = Generator[Trial, Outcome, list[Trace]]
 
 PROBE_S = 0.5
 """Longest duration of a probe."""
-WARM_UP_S = 5.0
-"""Duration of the trials that offer the lowest load to a SUT that forwards almost nothing."""
+WARM_UP_S, WARM_UPS_MAX = 5.0, 3
+"""Duration and largest number of trials that offer the lowest load to a SUT that forwards almost nothing."""
 ALIVE_FRAMES = 20.0
 """Frames forwarded in all trials below which a link is dead."""
-WARM_UPS_MAX = 3
-"""Most such trials."""
 WATCH_S = 0.15
 """Time after the first loss for which a probe or a failed proof continues, to show the pattern of the loss."""
 OVERLOAD_FACTOR = 1.015
