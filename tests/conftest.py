@@ -90,15 +90,23 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     file = os.environ.get("NODROP_TEST_LOG")
     if not file or "PYTEST_XDIST_WORKER" in os.environ or (report.when != "call" and report.passed):
         return
-    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "").strip()
     row = {
         "test": report.nodeid,
         "outcome": report.outcome,
         "wall_s": report.duration,
-        "reason": reason.rpartition("\n")[2],
+        "reason": describe_reason(report),
     }
     with Path(file).open("a") as log:
         log.write(f"{json.dumps(row)}\n")
+
+
+def describe_reason(report: pytest.TestReport) -> str:
+    """Return in one line why a test failed, and where, or why it was skipped; "" if it passed."""
+    if isinstance(report.longrepr, tuple):
+        return report.longrepr[2]
+    if crash := getattr(report.longrepr, "reprcrash", None):
+        return f"{crash.message.partition(chr(10))[0]} ({Path(crash.path).name}:{crash.lineno})"
+    return str(report.longrepr or "").strip().rpartition("\n")[2]
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

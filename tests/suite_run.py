@@ -120,17 +120,23 @@ def show(ended: Ended) -> Ended:
 
 
 def summarize(ended: Iterable[Ended]) -> None:
-    """Print the slowest tests, those skipped, those that ran once more, and the seconds by suite and step."""
+    """Print the slowest tests, those skipped or run once more, the seconds by suite and step, and last the failures."""
     reports = [report for each in ended for report in read_reports(each.step.log.with_suffix(".jsonl"))]
     print(f"slowest {SLOWEST_COUNT} tests:")
     for report in sorted(reports, key=lambda each: -each["wall_s"])[:SLOWEST_COUNT]:
         print(f"  {report['wall_s']:5.1f} s  {report['test']}")
-    for outcome, title in (("skipped", "skipped:"), ("rerun", "failed, and ran once more:")):
-        if those := [f"  {each['test']}: {each['reason']}" for each in reports if each["outcome"] == outcome]:
-            print(title, *those, sep="\n")
+    list_tests(reports, "skipped", "skipped:")
+    list_tests(reports, "rerun", "failed, and ran once more:")
     print("seconds by suite and step:")
     for step, code, wall_s in ended:
         print(f"  {wall_s:5.0f} s  {step.suite}: {step.name}{f', exit code {code}' if code else ''}")
+    list_tests(reports, "failed", "failed:")
+
+
+def list_tests(reports: Iterable[dict[str, Any]], outcome: str, title: str) -> None:
+    """Print the tests that had an outcome, with its reason; nothing if there are none."""
+    if those := [f"  {each['test']}: {each['reason']}" for each in reports if each["outcome"] == outcome]:
+        print(title, *those, sep="\n")
 
 
 def read_reports(file: Path) -> list[dict[str, Any]]:

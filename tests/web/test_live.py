@@ -14,8 +14,8 @@ from tests.api.serving import Server, run_server
 from tests.web.conftest import LOOKS, NARROW, WIDE, Open, barriers, shoot, sideways
 
 pytestmark = [pytest.mark.web, pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
-FIXED = {"rate": "5kpps", "duration": "3s"}
-LONG = {"rate": "5kpps", "duration": "300s"}  # a busy machine may take long to draw the first figure
+FIXED = {"sut": "bridge", "rate": "5kpps", "duration": "3s"}
+LONG = FIXED | {"duration": "300s"}  # a busy machine may take long to draw the first figure
 SEARCHES = {"sut": "bridge", "search": {"budget": "6s", "max_load": "5Mpps", "width": "10%"}}
 TIMEOUT_MS = 60_000
 
