@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.lab.test_killed import Run
 
 from nodrop.model.result import RunResult
 
@@ -42,13 +44,17 @@ def limited_group(cpu_count: float) -> Iterator[Path]:
             time.sleep(0.1)
 
 
+def make_launcher(group: Path) -> tuple[str, ...]:
+    """Return the command that starts a program in a control group."""
+    return ("sh", "-c", f'echo $$ >{group}/cgroup.procs; exec "$@"', "sh")
+
+
 @pytest.mark.parametrize("cpu_count", [0.6, 1.0])
 def test_a_run_with_too_few_cpus_ends_within_its_budget_and_names_the_quota(tmp_path: Path, cpu_count: float) -> None:
     command = [sys.executable, "-m", "nodrop", "run", "--budget", f"{BUDGET_S:g}s", "--alongside"]
     with limited_group(cpu_count) as group:
         done = subprocess.run(
-            [*command, "--results-dir", str(tmp_path)],
-            preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())),
+            [*make_launcher(group), *command, "--results-dir", str(tmp_path)],
             capture_output=True,
             text=True,
             timeout=120,
@@ -62,3 +68,19 @@ def test_a_run_with_too_few_cpus_ends_within_its_budget_and_names_the_quota(tmp_
     # Beside other work the run may get less than its quota.
     if done.returncode and any(trial.is_throttled for trial in result.trials):
         assert "CPU quota" in done.stderr and "docker run --cpus 2" in done.stderr
+
+
+@pytest.mark.parametrize("moment", ["path checked", "trial 0"])
+def test_a_run_with_too_few_cpus_that_sigterm_ends_keeps_its_trials_and_leaves_nothing(
+    tmp_path: Path, moment: str
+) -> None:
+    with limited_group(0.5) as group:
+        run = Run(tmp_path / "results", "--budget", "60s", launcher=make_launcher(group))
+        run.await_line(moment)
+        run.process.send_signal(signal.SIGTERM)
+        start_s = time.monotonic()
+        code, _, errors = run.finish()
+        assert code == 143 and "Traceback" not in errors
+        assert time.monotonic() - start_s <= OVERTIME_S
+        run.assert_gone()
+    assert run.stored()["status"] == "interrupted"

@@ -28,19 +28,32 @@ PARTS = {
     "holder": "nodrop.stage.holder",
 }
 """Processes that a run starts, each with a part of its command line."""
+SLOW_DISK = """
+import os, time
+fsync = os.fsync
+def slow_fsync(file):
+    time.sleep(1.5)
+    fsync(file)
+os.fsync = slow_fsync
+"""
+PYTHON_PATH = os.environ.get("PYTHONPATH", "")
+BUDGET_S = 8.0
+OVERTIME_S = 20.0
+"""For a busy machine; a run that waits for a process that never replies takes much longer."""
 MARK = "NODROP_TEST_MARK"
 """An environment variable that tells the processes of one run from those of others."""
 run_numbers = itertools.count()
 
 
 class Run:
-    """A `nodrop run` in progress."""
+    """A `nodrop run` in progress, started by the program `launcher` if one is given."""
 
-    def __init__(self, results: Path, *flags: str) -> None:
+    def __init__(self, results: Path, *flags: str, launcher: tuple[str, ...] = (), **environment: str) -> None:
         self.results = results
         self.mark = f"{os.getpid()}-{next(run_numbers)}"
         self.process = subprocess.Popen(
             [
+                *launcher,
                 sys.executable,
                 "-m",
                 "nodrop",
@@ -52,7 +65,7 @@ class Run:
                 "--no-latency",
                 *flags,
             ],
-            env=os.environ | {MARK: self.mark},
+            env=os.environ | environment | {MARK: self.mark},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -151,6 +164,27 @@ def test_an_engine_that_is_stopped_invalidates_the_trial(run: Run) -> None:
     assert code and "Traceback" not in errors
     assert_died(run, 1, "did not report for 3")
     run.assert_gone()
+
+
+@pytest.mark.parametrize("victim", ["vnf", "holder"])
+def test_a_lab_that_is_stopped_does_not_outlast_the_budget_and_leaves_nothing(victim: str, tmp_path: Path) -> None:
+    running = Run(tmp_path / "results", "--budget", f"{BUDGET_S:g}s", *FULL_RATE)
+    running.await_line("trial 0")
+    os.kill(running.children()[victim], signal.SIGSTOP)
+    _, _, errors = running.finish()
+    assert "Traceback" not in errors
+    stored = running.stored()
+    assert stored["trials"] and stored["wall_s"] <= BUDGET_S + OVERTIME_S
+    running.assert_gone()
+
+
+def test_a_slow_disk_does_not_prolong_a_run_beyond_its_budget(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
+    running = Run(tmp_path / "results", "--budget", f"{BUDGET_S:g}s", PYTHONPATH=f"{tmp_path}:{PYTHON_PATH}")
+    code, _, errors = running.finish()
+    assert code in (0, 5), errors
+    stored = running.stored()
+    assert stored["trials"] and stored["wall_s"] <= BUDGET_S + OVERTIME_S
 
 
 @pytest.mark.truth

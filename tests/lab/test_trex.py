@@ -56,6 +56,13 @@ def test_a_fixed_rate_is_sent_and_counted_and_its_latency_is_known(trex: Trex, t
     assert {port["backend"] for port in result["facts"]["ports"]} == {"trex"}
 
 
+def test_frames_of_a_warm_up_are_not_counted(trex: Trex, tmp_path: Path) -> None:
+    result = result_of(trex.run(tmp_path, "--rate", "4kpps", "--duration", "0.5s", sut="ext", warm_up="1s"))
+    (trial,) = result["trials"]
+    for stream in trial["streams"]:
+        assert stream["received_count"] == stream["offered_count"] in range(1000, 1003)
+
+
 @pytest.mark.truth
 def test_a_search_goes_through_over_the_protocol(trex: Trex, tmp_path: Path) -> None:
     keys = {

@@ -56,6 +56,12 @@ def format_small_ratio(ratio: float) -> str:
     return format_ratio(ratio)
 
 
+def format_surplus(load: str, surplus_ratio: float) -> str:
+    """Return the doubt about a load at which more frames were received than sent, by this share of those sent."""
+    share = format_small_ratio(surplus_ratio)
+    return f"{load}: {share} more frames came back than were sent (duplicates or foreign frames); the loss is unknown"
+
+
 def format_measure(value: float, unit: MeasureUnit) -> str:
     """Return a figure of a run with its unit."""
     if unit == "pps":

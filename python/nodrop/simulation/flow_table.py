@@ -22,9 +22,8 @@ class FlowTable(SimulatedForwarder):
     _known_count: float = field(init=False, repr=False, default=0.0)
 
     def _capacities(self, duration_s: float, start_s: float) -> Iterable[CapacityPeriod]:
-        self._known_count += (
-            self._end_s - self._start_s
-        ) / self.miss_s  # of the last trial, which may have been stopped
+        last_trial_s = self._end_s - self._start_s  # it may have been stopped
+        self._known_count += last_trial_s / self.miss_s
         if start_s - self._end_s > self.idle_s:
             self._known_count = 0.0
         self._known_count = min(self._known_count, self.flow_count)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from nodrop.formatting import format_surplus
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import (
     get_list,
@@ -23,7 +24,6 @@ from nodrop.model.summary import Measure, MissingGoal, Summary
 from nodrop.store.metrics import (
     build_goal_measure,
     build_latency_measures,
-    describe_surplus,
     make_slug,
     name_goal,
 )
@@ -157,7 +157,7 @@ class _FrameSizeResult(NamedTuple):
     def _list_search_doubts(self, goals: dict[str, Any]) -> Iterator[str]:
         for name, goal in goals.items():
             if _read_load(goal) and (lost_ratio := self._read_lost_ratio(goal)) < 0:
-                yield describe_surplus(name_goal(self._build_goal(name))[1], -lost_ratio)
+                yield format_surplus(name_goal(self._build_goal(name))[1], -lost_ratio) + "."
 
     def _build_goal(self, name: str) -> Goal:
         allowed = (get_number(self.content, "config", "measurement", name.upper()) or 0) / 100
@@ -220,7 +220,7 @@ class _FrameSizeResult(NamedTuple):
     def _list_fixed_doubts(self) -> Iterator[str]:
         lost_ratio = self._read_fixed_loss()
         if lost_ratio is not None and lost_ratio < 0:
-            yield describe_surplus(f"loss at {self._rate}", -lost_ratio)
+            yield format_surplus(f"loss at {self._rate}", -lost_ratio) + "."
         elif lost_ratio is not None and lost_ratio > 1:
             yield f"loss at {self._rate}: the file counts more frames lost than sent; the loss is unknown."
 

@@ -10,10 +10,11 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
+from nodrop.formatting import format_surplus
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import get_list, get_number, get_section, get_text, get_value
 from nodrop.model.summary import Measure, MissingGoal, Summary
-from nodrop.store.metrics import build_goal_measure, build_latency_measures, describe_surplus, name_goal
+from nodrop.store.metrics import build_goal_measure, build_latency_measures, name_goal
 from nodrop.units import format_pps
 
 IMIX_BYTES = (28 * 64 + 20 * 594 + 4 * 1518) / 52
@@ -94,7 +95,7 @@ def build_summary(content: dict[str, Any], run_id: str, began: datetime) -> Summ
         trial_count=int(iterations) + 1,
         measures=() if why_not else tuple(_list_measures(results, goal)),
         missing_goals=(MissingGoal(text=name_goal(goal)[1], reason=why_not),) if why_not else (),
-        doubts=(describe_surplus(name_goal(goal)[1], surplus_percent / 100),) if surplus_percent else (),
+        doubts=(format_surplus(name_goal(goal)[1], surplus_percent / 100) + ".",) if surplus_percent else (),
     )
 
 

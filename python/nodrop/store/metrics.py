@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 
-from nodrop.formatting import format_goal, format_small_ratio
+from nodrop.formatting import format_goal
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.summary import Measure
 
@@ -26,14 +26,6 @@ def build_goal_measure(goal: Goal, load_pps: float, high_pps: float | None, limi
     key, text = name_goal(goal)
     return Measure(
         key=key, text=text, unit="pps", better="higher", value=load_pps, low=load_pps, high=high_pps, limit=limit
-    )
-
-
-def describe_surplus(at_text: str, surplus_ratio: float) -> str:
-    """Return the doubt about a load at which more frames were received than sent, by this share of those sent."""
-    share = format_small_ratio(surplus_ratio)
-    return (
-        f"{at_text}: {share} more frames came back than were sent (duplicates or foreign frames); the loss is unknown."
     )
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from nodrop.formatting import format_surplus
 from nodrop.model import nfvbench as reading
 from nodrop.report.document.blocks import Block, Bullets, Paragraph, Section, Table
 from nodrop.report.nfvbench.cells import (
     count_cell,
-    format_percent,
     make_bit_rate_cell,
     make_number_column,
     name_cell,
@@ -85,10 +85,7 @@ def _list_surpluses(size: str, measured: dict[str, Any]) -> Iterator[str]:
     overall[size] = reading.get_number(measured, "stats", "overall", "drop_rate_percent")
     for load, percent in overall.items():
         if percent is not None and percent < 0:
-            yield (
-                f"{load}: {format_percent(-percent)} more frames came back than were sent (duplicates or foreign "
-                "frames); the loss is unknown"
-            )
+            yield format_surplus(load, -percent / 100)
 
 
 def _group_goals(measured: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
