@@ -1,6 +1,11 @@
 """Every page in a browser: content, layout and accessibility; and the way from a run to a verdict."""
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +16,8 @@ from tests.api.serving import Server, run_server
 from tests.recorded import record_run
 from tests.suts import SmoothCurve
 from tests.web.conftest import LOOKS, NARROW, Look, Open, barriers, shoot, sideways
+
+from nodrop.stage import registry
 
 pytestmark = pytest.mark.web
 
@@ -112,7 +119,7 @@ def test_results_are_found_and_two_of_them_compared(measured: Measured, open_pag
     expect(page.get_by_role("heading", level=1)).to_contain_text("B is worse than A: NDR is 5.")
     page = inspect_page(open_page, page.url, "compare")
     expect(page.get_by_role("table").first).to_contain_text("worse")
-    with page.expect_download(timeout=120_000) as downloading:  # all charts of six runs
+    with page.expect_download(timeout=300_000) as downloading:  # all charts of six runs, drawn behind other work
         page.get_by_role("link", name="Download report").click(no_wait_after=True)
     assert "B is worse than A" in downloading.value.path().read_text()
 
@@ -202,7 +209,22 @@ def test_the_state_of_the_machine_is_shown_and_checked(measured: Measured, open_
     expect(page.get_by_text("nodrop serve").first).to_be_visible()
     page.get_by_role("button", name="Run self-test").click(no_wait_after=True)
     expect(page.get_by_role("rowheader", name="AF_PACKET", exact=True)).to_be_visible(timeout=60_000)
-    inspect_page(open_page, f"{measured.server.url}/state", "state")
+    with dead_lab(f"page-{os.getpid()}"):
+        inspect_page(open_page, f"{measured.server.url}/state", "state")
+
+
+@contextlib.contextmanager
+def dead_lab(name: str) -> Iterator[None]:
+    """Make a persistent lab in the state with the longest description."""
+    command = [sys.executable, "-m", "nodrop", "lab"]
+    subprocess.run([*command, "up", "--sut", "bridge", "--name", name], check=True, capture_output=True, timeout=60)
+    try:
+        record = registry.read_record(name)
+        assert record
+        os.kill(record.keeper.pid, signal.SIGKILL)
+        yield
+    finally:
+        subprocess.run([*command, "down", "--name", name], check=True, capture_output=True, timeout=60)
 
 
 def test_pages_without_anything_to_show_say_what_to_do(measured: Measured, open_page: Open) -> None:
