@@ -10,6 +10,7 @@ from typing import Any
 
 from scripts.config_pages import DOCS, pages
 
+from nodrop.config.json_schema import make_json_schema
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
 from nodrop.descriptors.schema import DIALECT, build_chd_schema, build_vmd_schema
@@ -26,8 +27,8 @@ def python_schemas() -> dict[str, dict[str, Any]]:
     """Return the schemas of Python models by file name."""
     return {
         "chd.json": build_chd_schema(),
-        "config.json": DIALECT | Config.model_json_schema(mode="validation"),
-        "nfvbench-config.json": DIALECT | NfvbenchConfig.model_json_schema(mode="validation"),
+        "config.json": DIALECT | make_json_schema(Config),
+        "nfvbench-config.json": DIALECT | make_json_schema(NfvbenchConfig),
         "openapi.json": make_openapi_document(),
         "result.json": DIALECT | RunResult.model_json_schema(mode="serialization"),
         "nfvbench-result.json": DIALECT | NfvbenchResult.model_json_schema(mode="serialization"),

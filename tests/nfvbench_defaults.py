@@ -8,6 +8,7 @@ def network(name: str, subnet: str, cidr: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "subnet": subnet, "cidr": cidr} | segment | more
 
 
+UNSET: dict[str, Any] = {"gateway": None, "network_type": None}
 DEFAULTS: dict[str, Any] = {
     "openrc_file": None,
     "clouds_detail": None,
@@ -62,9 +63,13 @@ DEFAULTS: dict[str, Any] = {
                 "limit_memory": 1024,
                 "zmq_pub_port": 4500,
                 "zmq_rpc_port": 4501,
-                "interfaces": [{"port": 0, "pci": None, "switch": None}, {"port": 1, "pci": None, "switch": None}],
+                "interfaces": [{"port": port, "pci": None, "switch_port": None} for port in (0, 1)],
                 "intf_speed": None,
-                "platform": {"master_thread_id": 0, "latency_thread_id": 1, "dual_if": [{"socket": 0, "threads": []}]},
+                "platform": {
+                    "master_thread_id": None,
+                    "latency_thread_id": None,
+                    "dual_if": [{"socket": None, "threads": None}],
+                },
             }
         ],
     },
@@ -100,10 +105,8 @@ DEFAULTS: dict[str, Any] = {
     "use_sriov_middle_net": False,
     "external_networks": {"left": None, "right": None},
     "edge_networks": {
-        "left": network("nfvbench-net2", "nfvbench-subnet2", "192.168.3.0/24", router_name="router_left", gateway=None),
-        "right": network(
-            "nfvbench-net3", "nfvbench-subnet3", "192.168.4.0/24", router_name="router_right", gateway=None
-        ),
+        "left": network("nfvbench-net2", "nfvbench-subnet2", "192.168.3.0/24", **UNSET, router_name="router_left"),
+        "right": network("nfvbench-net3", "nfvbench-subnet3", "192.168.4.0/24", **UNSET, router_name="router_right"),
     },
     "vxlan": False,
     "mpls": False,

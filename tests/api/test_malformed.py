@@ -16,10 +16,13 @@ def test_malformed_bodies_are_refused_with_a_sentence_and_begin_nothing(path: st
         for malformed in bodies(COUNT, seed=2026):
             content = json.dumps(malformed.body)
             answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
-            assert 400 <= answer.status_code < 500, (malformed, answer.text)
             report = answer.json()
             sentence = report["error_message"] if path == "/start_run" else report["detail"]
             no_number = "NaN" in content or "Infinity" in content  # no JSON, so that no key can be named
+            if path == "/start_run" and "invalid JSON" not in sentence:
+                assert (answer.status_code, report["status"]) == (200, "ERROR"), (malformed, answer.text)
+            else:
+                assert 400 <= answer.status_code < 500, (malformed, answer.text)
             assert ("not a JSON number" if no_number else malformed.where) in sentence, (malformed, sentence)
             assert "Traceback" not in sentence
         assert client.get("/api/v1/runs").json()["total_count"] == 0

@@ -106,7 +106,8 @@ def test_a_body_that_cannot_be_used_is_a_sentence_in_both_forms(
     with serve_app(tmp_path) as client:
         nfvbench = client.post("/start_run", content=content, headers=JSON)
         actual = client.post("/api/v1/runs", content=content, headers=JSON)
-        assert (nfvbench.status_code, actual.status_code) == (status, status)
+        # NFVbench's clients read no message but that of a reply with 200.
+        assert (nfvbench.status_code, actual.status_code) == (200 if status == 422 else status, status)
         assert nfvbench.json() == {"status": "ERROR", "error_message": actual.json()["detail"]}
         assert message in actual.json()["detail"]
         assert "Traceback" not in nfvbench.text

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.api.serving import serve_app
+from tests.api.serving import await_over, serve_app
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
-from nodrop.server.rest.forbidden_keys import FORBIDDEN, WARM_START, find_forbidden_keys
+from nodrop.server.rest.forbidden_keys import FORBIDDEN, RESULT_FILES, WARM_START, find_forbidden_keys
 from nodrop.server.rest.openapi import make_config_schema
 
 HARMLESS = {
@@ -101,13 +101,26 @@ def test_a_refused_key_is_answered_with_403_and_begins_nothing(key: str, tmp_pat
     for part in reversed(above):
         body = {part: body}
     with serve_app(tmp_path) as client:
-        for path in ("/start_run", "/api/v1/runs", "/api/v1/config/validate"):
+        for path, status in (("/start_run", 200), ("/api/v1/runs", 403), ("/api/v1/config/validate", 403)):
+            if path == "/start_run" and key in RESULT_FILES:
+                continue
             for sent in (body, {key: "/etc/passwd"}):
                 answer = client.post(path, json=sent)
-                assert answer.status_code == 403
+                assert answer.status_code == status
                 assert key in answer.text
                 assert "server's configuration" in answer.text
         assert client.get("/api/v1/runs").json()["total_count"] == 0
+
+
+@pytest.mark.parametrize("key", RESULT_FILES)
+def test_nfvbench_s_files_of_log_and_result_are_accepted_and_not_written(key: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    with serve_app(tmp_path / "results") as client:
+        run = client.post("/start_run", json={key: str(file), "label": "fine"}).json()["request_id"]
+        assert await_over(client, run)["asked"] == {"label": "fine"}
+        events = client.get(f"/api/v1/runs/{run}/events").text
+        assert f"{key}: '{file}' is not written" in events
+    assert not file.exists()
 
 
 @pytest.mark.parametrize("text", ["/etc/passwd", "../results/x", "20260131T120000Z-3f9a2c/../..", "."])
@@ -121,9 +134,12 @@ def test_a_run_id_is_a_warm_start() -> None:
 
 
 def test_what_asks_for_nothing_is_let_through() -> None:
-    fluentd = [{"logging_tag": None, "result_tag": None, "ip": "127.0.0.1", "port": 24224}]
-    nothing = {"openrc_file": None, "capture": {"file": None}, "fluentd": fluentd, "factory_class": "BasicFactory"}
+    fluentd = [{"logging_tag": "", "result_tag": None, "ip": "10.0.0.1", "port": ""}]
+    nothing = {"openrc_file": "", "capture": {"file": None}, "fluentd": fluentd, "factory_class": "BasicFactory"}
     assert not list(find_forbidden_keys(nothing))
+    fluentd[0]["result_tag"] = "results"
+    assert "fluentd" in "".join(find_forbidden_keys({"fluentd": fluentd}))
+    assert "fluentd" in "".join(find_forbidden_keys({"fluentd": str(fluentd)}))
 
 
 def test_generators_without_ports_are_let_through_and_others_not() -> None:

@@ -43,6 +43,24 @@ def values(mapping: dict[str, Any], above: tuple[str, ...] = ()) -> dict[tuple[s
     return result
 
 
+def drop_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: drop_null(each) for key, each in value.items() if each is not None}
+    return [drop_null(each) for each in value] if isinstance(value, list) else value
+
+
+def nest(key: tuple[str, ...], value: Any) -> dict[str, Any]:
+    for part in reversed(key):
+        value = {part: value}
+    return value
+
+
+def effective(*sources: dict[str, Any]) -> dict[str, Any]:
+    """Return nodrop's keys of these sources, later ones taking precedence."""
+    config = build_config([NamedMapping(f"file {number}", source) for number, source in enumerate(sources)], {})
+    return config.model_dump(exclude={"nfvbench"})
+
+
 def test_all_81_keys_of_nfvbench_are_known_and_no_others() -> None:
     assert len(DEFAULTS) == 81
     assert {leaf.key for leaf in iter_leaves(NfvbenchConfig)} == set(values(DEFAULTS))
@@ -50,7 +68,7 @@ def test_all_81_keys_of_nfvbench_are_known_and_no_others() -> None:
 
 
 def test_defaults_are_nfvbench_s() -> None:
-    own = {key: value for key, value in DEFAULTS.items() if key not in SHARED}
+    own = drop_null({key: value for key, value in DEFAULTS.items() if key not in SHARED})
     text = NfvbenchConfig.model_validate(own).model_dump()
     unwritten = NfvbenchConfig().model_dump()
     for each in (text, unwritten):
@@ -87,6 +105,72 @@ def test_nfvbench_s_whole_default_file_is_accepted_and_says_nothing(tmp_path: Pa
     assert (config.flow_count, config.duration, config.rate) == (10000, 60.0, "ndr_pdr")
     assert config.frame_sizes == (64,)
     assert list_translation_notes(config.nfvbench) == ()
+
+
+def test_null_is_the_default_of_every_key() -> None:
+    for root in (Config, NfvbenchConfig):
+        nulls = [nest(leaf.key, None) for leaf in iter_leaves(root)]
+        assert effective(*nulls) == effective()
+    keys = {leaf.key for leaf in iter_leaves(NfvbenchConfig)} - {(key,) for key in SHARED}
+    assert effective(*(nest(key, "") for key in keys)) == effective()
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"duration_sec": 5},
+        {"vlans": [[1], [2]]},
+        {"rate": "1kpps"},
+        {"measurement": {"NDR": 0.05}},
+        {"l2_loopback": "100"},
+        {"service_chain": "EXT"},
+        {"sut": "bridge"},
+        {"search": {"width": "5%"}},
+    ],
+)
+def test_a_later_null_takes_an_earlier_value_back(setting: dict[str, Any]) -> None:
+    (key,) = values(setting)
+    assert effective(setting) != effective()
+    assert effective(setting, nest(key, None)) == effective()
+    assert effective(setting, nest(key, None), setting) == effective(setting)
+
+
+def test_a_rule_that_no_longer_writes_a_key_takes_it_back() -> None:
+    assert effective({"l2_loopback": "100"}, {"l2_loopback": False})["vlans"] is None
+    assert effective({"vlans": [[5], [6]]}, {"service_chain_count": 1})["vlans"] == ((5,), (6,))
+
+
+def test_an_unknown_key_is_refused_with_a_null_too() -> None:
+    assert "flow_count" in refusal("flow_cuont: null")
+
+
+def test_text_that_a_template_renders_is_read_as_what_it_means() -> None:
+    rendered = {
+        "service_chain_count": "2",
+        "vlans": "[[100, 101], [200, 201]]",
+        "lat_percentiles": "[25, 99]",
+        "no_latency_streams": "False",
+        "traffic": {"bidirectional": "false", "profile": "sizes"},
+        "traffic_profile": '[{"name": "sizes", "l2frame_size": ["64", "IMIX"]}]',
+        "traffic_generator": {"ip_addrs": "['10.1.0.0/16', '10.2.0.0/16']", "udp_src_port": "[1024, 2048]"},
+        "fluentd": [{"logging_tag": "", "result_tag": None, "ip": "", "port": ""}],
+        "user_label": "[nightly]",
+        "openrc_file": "",
+    }
+    meant = rendered | {
+        "service_chain_count": 2,
+        "vlans": [[100, 101], [200, 201]],
+        "lat_percentiles": [25, 99],
+        "no_latency_streams": False,
+        "traffic": {"bidirectional": False, "profile": "sizes"},
+        "traffic_profile": [{"name": "sizes", "l2frame_size": ["64", "IMIX"]}],
+        "traffic_generator": {"ip_addrs": ["10.1.0.0/16", "10.2.0.0/16"], "udp_src_port": [1024, 2048]},
+        "fluentd": [{}],
+        "openrc_file": None,
+    }
+    config = effective(rendered)
+    assert config == effective(meant)
+    assert (config["label"], config["chains"], config["vlans"]) == ("[nightly]", 2, ((100, 101), (200, 201)))
 
 
 def test_nfvbench_s_whole_default_file_can_be_planned() -> None:

@@ -3,7 +3,8 @@
 Precedence, lowest first: defaults of the command, plugins, sources in their order, flags, overlays.
 
 Keys may be nodrop's or NFVbench's, in any mixture. NFVbench's keys are translated source by source, so that a later
-file overrides an earlier one whichever keys it uses. Within one file, nodrop's own key overrides a translated one.
+file overrides an earlier one whichever keys it uses. Within one file, nodrop's own key overrides a translated one. A
+null value restores the default.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from nodrop.config import plugin
-from nodrop.config.keys import GOALS, INTERNAL, SHARED, find_section, is_nfvbench_key
+from nodrop.config.keys import GOALS, INTERNAL, SHARED, find_field, find_section, is_nfvbench_key
 from nodrop.config.messages import COMMAND_LINE, KeyTable, SourcedValue, describe_error, find_unexpected_booleans
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.nfvbench.translator import Translator
@@ -90,15 +91,18 @@ def _merge(file: FlatFile, keys: KeyTable, translator: Translator) -> None:
     file_keys: set[Key] = set()
     for key, value in file.keys:
         entry = SourcedValue(value, file.source, key)
-        if is_nfvbench_key(key):
+        is_translated = is_nfvbench_key(key)
+        if is_translated or key[0] in SHARED:
             translator.add(key, entry)
+        if is_translated:
             continue
-        if key[0] in SHARED:
-            translator.add(key, entry)
-        else:
+        if value is None and find_field(Config, key):
+            keys.pop(key, None)
+            continue
+        if key[0] not in SHARED:
             file_keys.add(key)
         keys[key] = entry
-    for key, entry in translator.translate():
+    for key, entry in translator.translate(keys):
         if not any(file_key[: len(key)] == key or key[: len(file_key)] == file_key for file_key in file_keys):
             for below in [other for other in keys if other[: len(key)] == key and other != key]:
                 del keys[below]

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from nodrop.system.yaml_reader import parse_value
+
 
 def parse_mac(value: object) -> str:
     """Parse a MAC address such as `AA:BB:CC:DD:EE:FF` or `aa-bb-cc-dd-ee-ff` to lower case. Raises ValueError."""
@@ -30,6 +32,8 @@ def convert_number_to_text(value: object) -> object:
 
 def _parse_sides(value: object, noun: str, example: str) -> tuple[Sequence[object], Sequence[object]] | None:
     """Return two sequences of equal length; None if there are no values."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        value = parse_value(value)
     if value in (None, [], (), ""):
         return None
     if not isinstance(value, (list, tuple)) or len(value) != 2:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
+from nodrop.config.nfvbench.section import Section
 from nodrop.config.nfvbench.value_types import (
     Address,
     Chain,
@@ -30,12 +31,11 @@ from nodrop.config.nfvbench.value_types import (
     Vlans,
     wrap_list,
 )
-from nodrop.model.base import Value
 
 NetworkType = Literal["vlan", "vxlan", "mpls"]
 
 
-class Flavor(Value):
+class Flavor(Section):
     """The flavor of the loopback VMs."""
 
     vcpus: int = Field(default=2, ge=1)
@@ -48,7 +48,7 @@ class Flavor(Value):
     """Extra specs of the flavor, as in OpenStack."""
 
 
-class Generator(Value):
+class Generator(Section):
     """A traffic generator; further keys are accepted."""
 
     model_config = ConfigDict(extra="allow")
@@ -81,7 +81,7 @@ def _list_generators() -> tuple[Generator, ...]:
     )
 
 
-class TrafficGenerator(Value):
+class TrafficGenerator(Section):
     """Addresses and ports of the traffic, and the available generators."""
 
     host_name: str = "nfvbench_tg"
@@ -128,7 +128,7 @@ class TrafficGenerator(Value):
     """Traffic generators, each with name, tool, interfaces and cores."""
 
 
-class OpenStackNetwork(Value):
+class OpenStackNetwork(Section):
     """A network in OpenStack."""
 
     name: str | None = None
@@ -152,7 +152,7 @@ class InternalNetwork(OpenStackNetwork):
     """Outer MPLS label, one for each chain; 0 to 1048575."""
 
 
-class InternalNetworks(Value):
+class InternalNetworks(Section):
     """Networks left and right of the chains, and between the two VNFs of a chain."""
 
     left: InternalNetwork = InternalNetwork(
@@ -176,7 +176,7 @@ class ManagementNetwork(OpenStackNetwork):
     """Its gateway."""
 
 
-class ExternalNetworks(Value):
+class ExternalNetworks(Section):
     """Networks of external chains."""
 
     left: Names = None
@@ -194,7 +194,7 @@ class EdgeNetwork(OpenStackNetwork):
     """Address of the router in this network."""
 
 
-class EdgeNetworks(Value):
+class EdgeNetworks(Section):
     """Networks behind routers in the path."""
 
     left: EdgeNetwork = EdgeNetwork(
@@ -207,7 +207,7 @@ class EdgeNetworks(Value):
     """On the right."""
 
 
-class TrafficProfile(Value):
+class TrafficProfile(Section):
     """A named list of frame sizes."""
 
     name: str
@@ -216,7 +216,7 @@ class TrafficProfile(Value):
     """Frame sizes with FCS in bytes, or IMIX; each is measured in a run of its own."""
 
 
-class TrafficChoice(Value):
+class TrafficChoice(Section):
     """The traffic profile and its directions."""
 
     bidirectional: bool = True
@@ -225,7 +225,7 @@ class TrafficChoice(Value):
     """Name of a `traffic_profile`: `traffic_profile_64B`, `_IMIX`, `_1518B`, `_3sizes`, or a custom one."""
 
 
-class Measurement(Value):
+class Measurement(Section):
     """Allowed loss ratios, and the precision of the search."""
 
     NDR: Percent = Field(default=0.001, ge=0, lt=100)
@@ -236,7 +236,7 @@ class Measurement(Value):
     """Width of the final bounds, in percent of the line rate; above 0, below 100."""
 
 
-class FluentdServer(Value):
+class FluentdServer(Section):
     """A Fluentd server; further keys are nodrop's, of `ship.fluentd`."""
 
     model_config = ConfigDict(extra="allow")
@@ -257,7 +257,7 @@ OneOrMoreAggregators = BeforeValidator(
 """A single server needs no list around it; null is none."""
 
 
-class NfvbenchConfig(Value):
+class NfvbenchConfig(Section):
     """NFVbench's configuration, with its defaults for keys that are not set."""
 
     openrc_file: str | None = None

@@ -10,6 +10,7 @@ from nodrop.config.messages import KeyTable, SourcedValue, describe_error, find_
 from nodrop.config.nfvbench.rule import NfvbenchSettings, Rule
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.nfvbench.section import is_absent
 from nodrop.system.yaml_reader import Key
 
 
@@ -20,6 +21,8 @@ class Translator:
         self.keys: KeyTable = {}
         """NFVbench's keys, each with the value that takes precedence."""
         self._new: dict[Key, None] = {}
+        self._written: dict[int, dict[Key, SourcedValue]] = {}
+        """The translation of every rule that has been applied."""
         self._source_numbers: dict[Key, int] = {}
         self._source_number = 0
         self._rule_errors: dict[int, str] = {}
@@ -32,9 +35,10 @@ class Translator:
         self._new[key] = None
         self._source_numbers[key] = self._source_number
 
-    def translate(self) -> Iterator[tuple[Key, SourcedValue]]:
+    def translate(self, keys: KeyTable) -> Iterator[tuple[Key, SourcedValue]]:
         """Yield nodrop's keys for those added since the last call; later ones override earlier ones.
 
+        A key that a rule wrote before and writes no longer is removed from `keys`, unless another source has set it.
         Keys with invalid values are not translated; see `find_errors`.
         """
         self._source_number += 1
@@ -47,7 +51,12 @@ class Translator:
         for number, rule in enumerate(RULES):
             read = [key for key in self._new if rule.reads_key(key)]
             if read:
-                yield from self._apply(number, rule, settings, read[-1])
+                before = self._written.get(number, {})
+                self._written[number] = dict(self._apply(number, rule, settings, read[-1]))
+                for key, entry in before.items():
+                    if keys.get(key) is entry:
+                        del keys[key]
+                yield from self._written[number].items()
         self._new.clear()
 
     def find_errors(self) -> Iterator[str]:
@@ -72,6 +81,8 @@ class Translator:
     ) -> Iterator[tuple[Key, SourcedValue]]:
         entry = self.keys[read]
         self._rule_errors.pop(number, None)
+        if not settings.has(*rule.reads, *rule.conditions):
+            return
         try:
             for name, value in rule.translate(settings).items():
                 yield tuple(name.split(".")), SourcedValue(value, entry.source, read)
@@ -82,9 +93,10 @@ class Translator:
         return {key: entry for key, entry in self.keys.items() if key[0] not in SHARED}
 
     def _validate(self) -> NfvbenchSettings:
-        shared = {key: entry for key, entry in self.keys.items() if key[0] in SHARED}
+        present = {key: entry for key, entry in self.keys.items() if not is_absent(entry.value)}
+        shared = {key: entry for key, entry in present.items() if key[0] in SHARED}
         config = NfvbenchConfig.model_validate(_nest(self._collect_nfvbench_only()))
-        return NfvbenchSettings(config, {key: self._source_numbers[key] for key in self.keys}, _nest(shared))
+        return NfvbenchSettings(config, {key: self._source_numbers[key] for key in present}, _nest(shared))
 
 
 def _nest(keys: KeyTable) -> dict[str, Any]:

@@ -60,7 +60,6 @@ FORBIDDEN: dict[str, str] = {
 HARMLESS_VALUES: dict[str, tuple[object, ...]] = {
     "factory_module": ("nfvbench.factory",),
     "factory_class": ("BasicFactory",),
-    "fluentd": ([{"logging_tag": None, "result_tag": None, "ip": "127.0.0.1", "port": 24224}],),
     "engine.dpdk.devices": ("auto",),
     "service_mode": (False,),
     "allow_addressed_ports": (False,),
@@ -72,22 +71,46 @@ WARM_START = "search.warm_start"
 RUN_ID = re.compile(r"latest|[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
 
 
+RESULT_FILES = ("log_file", "json", "std_json")
+"""NFVbench's keys for copies of the log and the result, which clients of its test suites send with every request."""
+
+
+def drop_result_files(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return a body without files of the log and the result, and a note for each."""
+    notes = [
+        f"{key}: {body[key]!r:.200} is not written, as a request may not name files of the server's host; GET /status "
+        "returns the result"
+        for key in RESULT_FILES
+        if body.get(key)
+    ]
+    return {key: value for key, value in body.items() if key not in RESULT_FILES}, notes
+
+
 def find_forbidden_keys(body: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each forbidden key of a body; null values are ignored."""
+    """Yield a sentence for each forbidden key of a body; null and empty values are ignored."""
     for key, value in _iter_paths(body, ""):
         reason = FORBIDDEN.get(key)
-        if reason and value is not None and value not in HARMLESS_VALUES.get(key, ()) and not _is_unused(key, value):
+        if (
+            reason
+            and value not in (None, "")
+            and value not in HARMLESS_VALUES.get(key, ())
+            and not _is_unused(key, value)
+        ):
             yield f"{key}: forbidden in a request ({reason}); set it in the server's configuration"
         if key == WARM_START and isinstance(value, str) and not RUN_ID.fullmatch(value):
             yield f"{key}: {value[:80]!r} is not a run id; use a run id or 'latest'"
 
 
 def _is_unused(key: str, value: Any) -> bool:
-    """Return whether a list of generator profiles has no ports, so that none is used."""
-    if key != "traffic_generator.generator_profile" or not isinstance(value, list):
+    """Return whether a list describes nothing to use: generators without ports, Fluentd servers without tags."""
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         return False
-    ports = [port for each in value if isinstance(each, dict) for port in each.get("interfaces") or ()]
-    return not any(isinstance(port, dict) and port.get("pci") for port in ports)
+    if key == "fluentd":
+        return not any(each.get(tag) for each in value for tag in ("logging_tag", "result_tag"))
+    if key == "traffic_generator.generator_profile":
+        ports = [port for each in value for port in each.get("interfaces") or ()]
+        return not any(isinstance(port, dict) and port.get("pci") for port in ports)
+    return False
 
 
 def _iter_paths(content: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:

@@ -10,11 +10,12 @@ from starlette.concurrency import run_in_threadpool
 from nodrop import __version__
 from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.model.base import Value
+from nodrop.server.rest.forbidden_keys import drop_result_files
 from nodrop.server.rest.openapi import describe_request_body
 from nodrop.server.rest.problem import PHRASES, Problem
 from nodrop.server.rest.results import load_results
 from nodrop.server.rest.run_queue import RunQueue
-from nodrop.server.rest.run_request import read_checked_body, read_json
+from nodrop.server.rest.run_request import check_body, read_body, read_json
 from nodrop.server.rest.schemas import LifecycleState, RunEntry
 from nodrop.server.rest.server_config import ServerConfig
 
@@ -39,8 +40,10 @@ class NfvbenchReply(Value):
 
 REPLY: dict[int | str, dict[str, Any]] = {200: {"model": NfvbenchReply}}
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": NfvbenchReply, "description": PHRASES[status]} for status in (400, 403, 413, 415, 422)
+    status: {"model": NfvbenchReply, "description": PHRASES[status]} for status in (400, 413, 415)
 }
+REFUSED = (403, 422, 503)
+"""Errors of requests that NFVbench accepts, to fail later: its clients read the message only of a reply with 200."""
 ANY_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
 
 
@@ -52,7 +55,8 @@ def make_reply(content: Any, status: int = 200) -> Response:
 
 def make_error_reply(problem: Problem) -> Response:
     """Return an error in NFVbench's form."""
-    return make_reply({"status": "ERROR", "error_message": problem.detail}, problem.status)
+    status = 200 if problem.status in REFUSED else problem.status
+    return make_reply({"status": "ERROR", "error_message": problem.detail}, status)
 
 
 def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
@@ -67,7 +71,7 @@ def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
         "/echo",
         summary="Echo the request body",
         response_class=JSONResponse,
-        responses={status: ERRORS[status] for status in (400, 413, 415)},
+        responses=ERRORS,
         openapi_extra=ANY_BODY,
     )
     async def echo(request: Request) -> Response:
@@ -77,14 +81,15 @@ def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
         "/start_run",
         summary="Start a run if none is pending",
         response_class=JSONResponse,
-        responses=REPLY | ERRORS | {503: {"model": NfvbenchReply, "description": "The queue is full."}},
+        responses=REPLY | ERRORS,
         openapi_extra=describe_request_body(),
     )
     async def start_run(request: Request) -> Response:
-        body = await read_checked_body(request, config)
+        body, notes = drop_result_files(await read_body(request))
+        await run_in_threadpool(check_body, body, config)
         if runs.current:
             return make_reply({"error_message": BUSY, "status": "ERROR"})
-        return _make_pending_response(runs.create(body))
+        return _make_pending_response(runs.create(body, notes))
 
     @router.get(
         "/status",

@@ -5,10 +5,10 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from nodrop.config.json_schema import make_json_schema
 from nodrop.config.keys import INTERNAL
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
-from nodrop.model.base import Value
 from nodrop.server.rest.forbidden_keys import FORBIDDEN
 from nodrop.server.rest.problem import ProblemDetails, describe_errors
 
@@ -22,9 +22,9 @@ Keys that refer to the server's host are forbidden."""
 def make_config_schema() -> dict[str, Any]:
     """Build the schema of a body with its definitions: keys of both forms without the forbidden ones."""
     native, nfvbench = _build_schema(Config, ""), _build_schema(NfvbenchConfig, "Nfvbench")
-    properties = {name: _allow_null(schema) for name, schema in native["properties"].items() if name not in INTERNAL}
+    properties = {name: schema for name, schema in native["properties"].items() if name not in INTERNAL}
     for name, schema in nfvbench["properties"].items():
-        properties[name] = {"anyOf": [properties[name], schema]} if name in properties else _allow_null(schema)
+        properties[name] = {"anyOf": [properties[name], schema]} if name in properties else schema
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": REQUEST_SCHEMA,
@@ -36,9 +36,9 @@ def make_config_schema() -> dict[str, Any]:
     }
 
 
-def _build_schema(model: type[Value], prefix: str) -> dict[str, Any]:
+def _build_schema(model: type[Config] | type[NfvbenchConfig], prefix: str) -> dict[str, Any]:
     """Build the schema of one form, with a prefix to the names of its definitions."""
-    schema = model.model_json_schema(mode="validation")
+    schema = make_json_schema(model)
     definitions = schema["$defs"]
     for key in FORBIDDEN:
         _remove(schema, definitions, key.split("."))
@@ -48,11 +48,6 @@ def _build_schema(model: type[Value], prefix: str) -> dict[str, Any]:
             f"{prefix}{name}": _relocate_references(part, f"#/$defs/{prefix}") for name, part in definitions.items()
         }
     }
-
-
-def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Allow null for a section."""
-    return {"anyOf": [schema, {"type": "null"}]} if "$ref" in schema else schema
 
 
 def describe_request_body() -> dict[str, Any]:
@@ -109,7 +104,8 @@ def _remove(schema: dict[str, Any], definitions: dict[str, Any], path: list[str]
     if not rest:
         properties.pop(first, None)
     elif first in properties:
-        _remove(definitions[properties[first]["$ref"].rpartition("/")[2]], definitions, rest)
+        (reference,) = (each["$ref"] for each in properties[first]["anyOf"] if "$ref" in each)
+        _remove(definitions[reference.rpartition("/")[2]], definitions, rest)
 
 
 def _relocate_references(schema: Any, prefix: str) -> Any:

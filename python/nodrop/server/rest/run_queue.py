@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from nodrop.model.event import RunStarted
 from nodrop.model.run_state import RunState
 from nodrop.run.machine_lock import get_user_name
 from nodrop.server.rest.event_codec import decode
-from nodrop.server.rest.event_names import RUN_DONE, STATE, WAIT, WORKER_DONE
+from nodrop.server.rest.event_names import NOTE, RUN_DONE, STATE, WAIT, WORKER_DONE
 from nodrop.server.rest.journal import Journal
 from nodrop.server.rest.problem import Problem
 from nodrop.server.rest.schemas import LifecycleState, RunEntry, RunView, RunWait, make_run_view
@@ -131,8 +131,8 @@ class RunQueue:
         """Count the events of a run so far."""
         return self._journal.event_count(run_id)
 
-    def create(self, body: Mapping[str, Any]) -> RunEntry:
-        """Queue a run with a checked body. Raises Problem if the queue is full."""
+    def create(self, body: Mapping[str, Any], notes: Iterable[str] = ()) -> RunEntry:
+        """Queue a run with a checked body and notes to the user. Raises Problem if the queue is full."""
         if len(self._queue) >= QUEUED_MAX:
             raise Problem(503, f"the queue is full ({QUEUED_MAX} runs); retry later or cancel a run")
         entry = RunEntry(id=uuid.uuid4().hex, state=LifecycleState.QUEUED, asked=dict(body), created_at=_format_now())
@@ -143,6 +143,8 @@ class RunQueue:
             self._queue.remove(entry.id)  # a run that cannot be recorded is not carried out
             del self._entries[entry.id]
             raise
+        for note in notes:
+            self._journal.append_event(entry.id, NOTE, {"text": note})
         return entry
 
     def cancel(self, run_id: str) -> RunEntry:
