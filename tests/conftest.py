@@ -4,6 +4,7 @@ A test that lacks a tool or a privilege is skipped; with NODROP_REQUIRE_LAB=1, a
 in which no lab test passed. Runs ignore the measurement lock, as tests may run side by side.
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -19,6 +20,10 @@ import pytest
 from tests.suites import GATE, load_suites
 
 os.environ["NODROP_ALONGSIDE"] = "1"
+AUTOGROUP = Path("/proc/self/autogroup")
+PRIORITY = -10
+"""Priority of the tests' session. A tester or SUT that polls leaves a session without priority 3 % of its CPU.
+Source: sched(7), "The autogroup feature"."""
 LAB_REQUIRED = os.environ.get("NODROP_REQUIRE_LAB") == "1"
 
 
@@ -71,6 +76,16 @@ def skip_or_fail(reason: str) -> NoReturn:
 def pytest_configure(config: pytest.Config) -> None:
     for suite in load_suites().values():
         config.addinivalue_line("markers", f"{suite.name}: if it fails, {suite.failure}")
+    if not is_xdist_worker(config):
+        with contextlib.suppress(OSError):
+            before = AUTOGROUP.read_text().split()[-1]
+            AUTOGROUP.write_text(str(PRIORITY))
+            config.add_cleanup(lambda: AUTOGROUP.write_text(before) and None)
+
+
+def is_xdist_worker(config: pytest.Config) -> bool:
+    """Return whether this process is a worker of pytest-xdist, whose controller is in the same session."""
+    return hasattr(config, "workerinput")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects
@@ -112,8 +127,8 @@ def describe_reason(report: pytest.TestReport) -> str:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Fail the suite `gate` if the lab is required and no lab test passed."""
     option = session.config.option
-    is_worker = hasattr(session.config, "workerinput")  # of pytest-xdist, whose controller sees all reports
-    if not LAB_REQUIRED or exitstatus or option.collectonly or GATE not in option.markexpr.split() or is_worker:
+    is_complete = LAB_REQUIRED and not exitstatus and not option.collectonly and GATE in option.markexpr.split()
+    if not is_complete or is_xdist_worker(session.config):  # the controller sees all reports
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     passed = reporter.stats.get("passed", []) if reporter else []

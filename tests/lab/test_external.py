@@ -31,7 +31,7 @@ class Namespace:
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         inside = ["nsenter", "--net", "--target", str(self.pid), *command]
-        return subprocess.run(inside, capture_output=True, text=True, timeout=60, check=False, cwd=self._directory)
+        return subprocess.run(inside, capture_output=True, text=True, timeout=180, check=False, cwd=self._directory)
 
     def nodrop(self, *flags: str) -> subprocess.CompletedProcess[str]:
         return self.run(sys.executable, "-m", "nodrop", "run", *flags, *FLAGS)

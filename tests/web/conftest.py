@@ -40,7 +40,7 @@ LAUNCHER = """#!/bin/sh
 { echo -10 >/proc/self/autogroup; renice -n -10 -p $$; } >/dev/null 2>&1
 exec %s "$@"
 """
-"""Starts the browser at the priority of the tester and the SUT, which otherwise leave it no CPU time for minutes."""
+"""Starts the browser, which gets a session of its own, at the priority of the tests' session."""
 
 
 @pytest.fixture(scope="session")
