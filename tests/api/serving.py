@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastapi.testclient import TestClient
-from tests.waiting import await_true
+from tests.waiting import await_true, stretch
 
 from nodrop.server.rest.app import make_app
 from nodrop.server.rest.journal import Journal
@@ -20,7 +20,7 @@ from nodrop.server.rest.server_config import ServerConfig
 from nodrop.server.rest.tokens import Tokens
 
 WORKER = (sys.executable, str(Path(__file__).with_name("worker.py")))
-WITHIN_S = 20.0
+WITHIN_S = stretch(20.0)
 QUICK = """
 duration: 0.5s
 search: {initial_trial_duration: 0.1s, final_trial_duration: 0.2s, width: 30%, max_load: 20kpps}
@@ -93,7 +93,7 @@ class Server(NamedTuple):
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=40)
+        return self.process.wait(timeout=stretch(40))
 
 
 @contextlib.contextmanager
@@ -114,7 +114,7 @@ def run_server(directory: Path, *flags: str, config: str = QUICK) -> Iterator[Se
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(timeout=40)
+                process.wait(timeout=stretch(40))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.api.serving import Server, run_server
-from tests.waiting import await_true
+from tests.waiting import await_true, stretch
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -42,7 +42,7 @@ def curl(server: Server, require_tool: Callable[[str], Path]) -> Curl:
             [program, "-s", *words[1:]],
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=stretch(30),
             check=True,
             cwd=server.results_dir.parent,
         )
@@ -53,7 +53,7 @@ def curl(server: Server, require_tool: Callable[[str], Path]) -> Curl:
 
 def client(server: Server, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nodrop", "client", "--url", server.url, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False, **more)
+    return subprocess.run(command, capture_output=True, text=True, timeout=stretch(90), check=False, **more)
 
 
 def poll(curl: Curl, line: str) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def test_the_client_follows_a_run_and_ends_with_its_exit_code(server: Server) ->
 
 
 def client_text(server: Server, path: str) -> str:
-    with urllib.request.urlopen(f"{server.url}{path}", timeout=20) as answer:
+    with urllib.request.urlopen(f"{server.url}{path}", timeout=stretch(20)) as answer:
         assert answer.headers["content-type"].startswith("application/openmetrics-text")
         return str(answer.read().decode())
 
@@ -200,7 +200,7 @@ def test_a_server_that_is_killed_takes_its_worker_and_the_lab_along(tmp_path: Pa
         worker = worker_of(server)
         inside = descendants(worker)
         server.process.kill()
-        server.process.wait(timeout=10)
+        server.process.wait(timeout=stretch(10))
         await_gone({worker, *inside})
     with run_server(tmp_path) as server:
         result = server.get(f"/api/v1/runs/{run}")
@@ -222,7 +222,7 @@ def test_a_server_that_is_stopped_ends_its_run_and_keeps_what_was_measured(tmp_p
 
 def test_without_a_server_the_client_says_so(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "nodrop", "client", "--url", "http://127.0.0.1:9", "list"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=stretch(30), check=False, cwd=tmp_path)
     assert done.returncode == 6
     assert "cannot connect to" in done.stderr
 

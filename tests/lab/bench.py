@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.waiting import stretch
+
 from nodrop import plan as planning
 from nodrop.config.load import build_config
 from nodrop.generator.base import TrialInterrupted
@@ -92,7 +94,12 @@ class Bench(NamedTuple):
     def run(self, namespace: str, *command: str | Path, text: str = "") -> str:
         """Run a command in a namespace; return its output."""
         done = subprocess.run(
-            self.inside(namespace, *command), input=text, capture_output=True, text=True, timeout=30, check=False
+            self.inside(namespace, *command),
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=stretch(30),
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

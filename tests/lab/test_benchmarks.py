@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.waiting import stretch
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,7 +15,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("requi
 
 def run(*arguments: str | Path) -> str:
     command = [sys.executable, "-m", *map(str, arguments)]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=stretch(120), check=False)
     assert "Traceback" not in process.stderr, process.stderr
     return process.stdout
 

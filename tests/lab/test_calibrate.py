@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.waiting import stretch
 
 from nodrop import store
 from nodrop.model.calibration import Calibration
@@ -23,7 +24,7 @@ def run_nodrop(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[s
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=stretch(60),
     )
 
 

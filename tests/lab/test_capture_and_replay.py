@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import Bench, bench
+from tests.waiting import stretch
 
 from nodrop import store
 from nodrop.errors import ConfigError
@@ -237,7 +238,7 @@ def test_a_run_over_a_file_says_what_it_sent_and_where_the_frames_are(pcap: Path
         [*command, *settings, "--results-dir", tmp_path / "results"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=stretch(60),
         check=False,
     )
     # On a busy machine the tester may fail to send, and the search to find a load.

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.lab.bench import Bench, Fault, bench
 from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, await_empty, network_namespaces
+from tests.waiting import stretch
 
 from nodrop.model.trial import TrialResult
 from nodrop.observe import open_observers
@@ -200,5 +201,5 @@ def test_without_privilege_chains_come_up_all_the_same(keys: str) -> None:
     )
     command = [sys.executable, "-c", WITHOUT_PRIVILEGE, "-c", script]
     place = Path(__file__).parents[2]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=place)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=stretch(60), check=False, cwd=place)
     assert done.returncode == 0, done.stderr

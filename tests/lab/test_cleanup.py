@@ -7,6 +7,7 @@ from pathlib import Path
 from subprocess import PIPE, STDOUT
 
 import pytest
+from tests.waiting import stretch
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
 
@@ -32,7 +33,7 @@ def run_isolated(require_tool: Callable[[str], Path], tmp_path: Path) -> Callabl
             stdout=PIPE,
             stderr=STDOUT,
             text=True,
-            timeout=100,
+            timeout=stretch(100),
             check=False,
         )
         return done.stdout

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.test_killed import Run
+from tests.waiting import stretch
 
 from nodrop.model.result import RunResult
 
@@ -57,7 +58,7 @@ def test_a_run_with_too_few_cpus_ends_within_its_budget_and_names_the_quota(tmp_
             [*make_launcher(group), *command, "--results-dir", str(tmp_path)],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=stretch(120),
             check=False,
         )
     assert done.returncode in (0, 5), done.stderr

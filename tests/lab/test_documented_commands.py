@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 import yaml
+from tests.waiting import stretch
 
 pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege", "require_root")]
 
@@ -107,7 +108,7 @@ def run_script(tmp_path: Path) -> Callable[[str], Done]:
             ) as process,
         ):
             try:
-                return Done(process.wait(timeout=180), log.read_text())
+                return Done(process.wait(timeout=stretch(180)), log.read_text())
             finally:
                 end_session(process)
 

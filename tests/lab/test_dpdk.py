@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.conftest import skip_or_fail
 from tests.lab.bench import bench
+from tests.waiting import stretch
 
 from nodrop.generator.engine_process import PROTOCOL_VERSION
 from nodrop.stage.dpdk import has_dpdk
@@ -35,7 +36,7 @@ def _dpdk(require_root: None) -> None:  # noqa: ARG001
 def run_nodrop(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nodrop", *map(str, arguments)]
     return subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=90, check=False
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=stretch(90), check=False
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import FULL_RATE
+from tests.waiting import stretch
 
 from nodrop.errors import NodropError
 
@@ -35,7 +36,7 @@ def run_nodrop(*arguments: str, **environment: str) -> subprocess.CompletedProce
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=stretch(100),
         check=False,
     )
 
@@ -60,7 +61,7 @@ def test_0_a_rate_was_measured() -> None:
 def test_1_the_output_cannot_be_written() -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "nodrop", "--version"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=stretch(60), check=False)
     assert done.returncode == 1
     assert os.strerror(errno.ENOSPC) in done.stderr
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import FULL_RATE
+from tests.waiting import stretch
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
 
@@ -31,7 +32,9 @@ class Namespace:
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         inside = ["nsenter", "--net", "--target", str(self.pid), *command]
-        return subprocess.run(inside, capture_output=True, text=True, timeout=180, check=False, cwd=self._directory)
+        return subprocess.run(
+            inside, capture_output=True, text=True, timeout=stretch(180), check=False, cwd=self._directory
+        )
 
     def nodrop(self, *flags: str) -> subprocess.CompletedProcess[str]:
         return self.run(sys.executable, "-m", "nodrop", "run", *flags, *FLAGS)

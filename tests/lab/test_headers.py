@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.lab.bench import Bench, bench
+from tests.waiting import stretch
 
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.layer import Arp, Ethernet, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, Tcp, Udp, Vlan, Vxlan
@@ -175,7 +176,7 @@ def measure_and_capture(lab: Bench, traffic: Traffic, tcpdump: Path, capture: Pa
             result = measurer.measure(trial, 0, "search", lambda *_: None)
             time.sleep(0.5)
             capturing.terminate()
-            capturing.wait(10)
+            capturing.wait(stretch(10))
     return result
 
 
@@ -183,7 +184,7 @@ def dissect(tshark: Path, capture: Path) -> Iterator[Dissected]:
     """Yield every frame with the stream of its signature."""
     columns = [word for field in FIELDS for word in ("-e", field)]
     command = [tshark, "-n", "-r", capture, *TSHARK_OPTIONS, "-T", "fields", *columns]
-    lines = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    lines = subprocess.run(command, capture_output=True, text=True, timeout=stretch(60), check=True).stdout.splitlines()
     for frame, line in zip(read_pcap(capture), lines, strict=True):
         at = frame.index(MAGIC)
         values = [column.split(",") if column else [] for column in line.split("\t")]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import FULL_RATE
-from tests.waiting import await_true
+from tests.waiting import await_true, stretch
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -100,7 +100,7 @@ class Run:
         return pids
 
     def finish(self) -> tuple[int, str, str]:
-        output, errors = self.process.communicate(timeout=120)
+        output, errors = self.process.communicate(timeout=stretch(120))
         return self.process.returncode, output, errors
 
     def stored(self) -> dict[str, object]:

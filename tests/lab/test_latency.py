@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.waiting import stretch
 
 pytestmark = [pytest.mark.lab, pytest.mark.truth, pytest.mark.usefixtures("require_privilege")]
 
@@ -24,7 +25,7 @@ def test_a_trial_of_the_search_has_the_latency_at_its_bound(tmp_path: Path) -> N
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=stretch(100),
         check=False,
     )
     assert done.returncode == 0, done.stderr

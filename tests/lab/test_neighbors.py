@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import skip_or_fail
 from tests.lab.bench import Fault, bench, changed_lab
 from tests.lab.test_suts import internet_checksum
+from tests.waiting import stretch
 
 from nodrop.errors import GeneratorError
 from nodrop.model.choices import Backend
@@ -126,7 +127,7 @@ def test_the_tester_is_found_in_its_vlan_and_nowhere_else(
                 lab.run("sut", sys.executable, "-c", SEND, "sut0", neighbor_request(version, request_tags).hex())
             time.sleep(0.5)
             capturing.terminate()
-            capturing.wait(10)
+            capturing.wait(stretch(10))
     fields = (
         "ieee8021ad.id",
         "vlan.id",
@@ -137,7 +138,9 @@ def test_the_tester_is_found_in_its_vlan_and_nowhere_else(
     )
     columns = [word for field in (*fields, "icmpv6.checksum.status") for word in ("-e", field)]
     command = [tshark, "-n", "-r", capture, "-Y", "arp.opcode == 2 or icmpv6.type == 136", "-T", "fields", *columns]
-    replies = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    replies = subprocess.run(
+        command, capture_output=True, text=True, timeout=stretch(60), check=True
+    ).stdout.splitlines()
     mac, address = addressing.build_tester_mac(0), addressing.build_tester_ip(1, 0, version)
     inner = [mac, address, "", "", ""] if version == 4 else ["", "", address, mac, "1"]
     assert [line.split("\t") for line in replies] == [["", *map(str, tags)][-2:] + inner]

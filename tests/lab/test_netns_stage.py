@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.running import plan_lab
-from tests.waiting import await_true
+from tests.waiting import await_true, stretch
 
 from nodrop.errors import StageError
 from nodrop.model.choices import SutKind
@@ -72,7 +72,7 @@ BRIDGED_MAC = "02:00:00:00:aa:01"
 def send_across(facts: StageFacts, near: str, far: str, received_mac: str, *prefix: str) -> None:
     """Assert that ten frames sent from one tester port arrive at the other, in order and without any other frame."""
     arguments = [sys.executable, *prefix, "-c", SEND_ACROSS, str(facts.tester_pid), near, far, received_mac]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=stretch(20), check=False)
     assert done.returncode == 0, done.stderr
 
 

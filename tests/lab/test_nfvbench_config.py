@@ -9,6 +9,7 @@ import pytest
 import yaml
 from tests.lab.bench import FULL_RATE
 from tests.nfvbench_defaults import DEFAULTS
+from tests.waiting import stretch
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -17,7 +18,11 @@ def test_nfvbench_s_whole_default_file_measures_as_it_is(tmp_path: Path) -> None
     (tmp_path / "nfvbench.cfg").write_text(yaml.safe_dump(DEFAULTS, sort_keys=False))
     flags = ["-c", "nfvbench.cfg", "--rate", "2kpps", "--duration", "0.5", "-scc", "2", *FULL_RATE]
     done = subprocess.run(
-        [sys.executable, "-m", "nodrop", "run", *flags], cwd=tmp_path, capture_output=True, timeout=120, check=False
+        [sys.executable, "-m", "nodrop", "run", *flags],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=stretch(120),
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
     (file,) = tmp_path.glob("results/*/result.json")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.lab.bench import FULL_RATE
 from tests.nfvbench_manual import CONFIGURATION, LINES, Line
+from tests.waiting import stretch
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -26,7 +27,7 @@ def run_line(line: Line, directory: Path, *more: str) -> list[dict[str, Any]]:
     """Run a command line in a separate directory; return its results."""
     (directory / "nfvbench.cfg").write_text(CONFIGURATION)
     command = [sys.executable, "-m", "nodrop", "run", *shlex.split(line.text), *more]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=stretch(120), check=False)
     assert done.returncode == 0, done.stderr + done.stdout
     assert not line.remark or f"{line.remark}: " in " ".join((done.stderr + done.stdout).split())
     return [json.loads(path.read_text()) for path in sorted(directory.glob("results/*/result.json"))]

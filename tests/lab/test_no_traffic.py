@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.running import plan_lab
+from tests.waiting import stretch
 
 from nodrop.stage import persistent_lab, registry
 
@@ -25,7 +26,7 @@ def name() -> Iterator[str]:
 
 def run_nodrop(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nodrop", *arguments]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=stretch(100), check=False)
 
 
 def test_ports_chains_addresses_and_what_came_through_are_told(tmp_path: Path) -> None:

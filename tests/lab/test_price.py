@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.waiting import await_true
+from tests.waiting import await_true, stretch
 
 from nodrop.cli import main
 from nodrop.store import load, suites
@@ -77,5 +77,5 @@ def test_a_noisy_neighbor_ends_with_the_run_however_that_ends(
     await_true(lambda: stress_pids() - before or process.poll() is not None, "stress-ng starts")
     assert stress_pids() - before
     process.send_signal(number)
-    process.wait(20)
+    process.wait(stretch(20))
     await_end_except(before)

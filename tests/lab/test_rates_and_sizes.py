@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import FULL_RATE
+from tests.waiting import stretch
 
 from nodrop import store
 from nodrop.cli import main
@@ -75,7 +76,7 @@ def test_a_fixed_rate_that_is_interrupted_keeps_what_was_counted(tmp_path: Path)
         assert running.stdout
         assert any(" s: sent " in line for line in running.stdout)  # until the first such line
         running.send_signal(signal.SIGINT)
-        text, errors = running.communicate(timeout=20)
+        text, errors = running.communicate(timeout=stretch(20))
     assert running.returncode == 130, errors
     result = store.load("latest", tmp_path)
     (trial,) = result.trials

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import FULL_RATE
+from tests.waiting import stretch
 
 from nodrop import store
 from nodrop.model.result import RunResult
@@ -32,7 +33,7 @@ def start(results: Path, environment: dict[str, str], *arguments: str) -> subpro
 
 def wait(run: subprocess.Popen[str]) -> str:
     """Return what a run printed on standard error."""
-    _, errors = run.communicate(timeout=120)
+    _, errors = run.communicate(timeout=stretch(120))
     return errors
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.running import plan_lab
+from tests.waiting import stretch
 
 from nodrop.errors import ConfigError, StageError
 from nodrop.stage import persistent_lab, registry
@@ -33,7 +34,7 @@ def name() -> Iterator[str]:
 def nodrop_lab(*arguments: str) -> subprocess.CompletedProcess[str]:
     program = "from nodrop.cli.lab import lab; lab()"
     return subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=stretch(60), check=False
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 from tests.lab.bench import Bench, bench
 from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, await_empty, await_failure, network_namespaces
 from tests.running import plan_lab
+from tests.waiting import stretch
 
 from nodrop.errors import StageError
 from nodrop.model.choices import SutKind
@@ -219,7 +220,7 @@ def run_without_privilege(sut: str) -> subprocess.CompletedProcess[str]:
     script = f"from tests.lab.bench import bench\nwith bench(sut={sut!r}) as lab:\n    lab.measure(1000, 0.2)"
     command = [sys.executable, "-c", WITHOUT_PRIVILEGE, "-c", script]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, cwd=Path(__file__).parents[2]
+        command, capture_output=True, text=True, timeout=stretch(60), check=False, cwd=Path(__file__).parents[2]
     )
 
 

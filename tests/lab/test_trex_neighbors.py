@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.traffic import plain_stream
-from tests.waiting import await_true
+from tests.waiting import await_true, stretch
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.measurer import TrexMeasurer
@@ -39,7 +39,7 @@ def namespace() -> Iterator[int]:
     try:
         time.sleep(0.2)
         inside = ["nsenter", "--target", str(holder.pid), "--net", "sh", "-ec", CREATE_ROUTER]
-        subprocess.run(inside, check=True, timeout=30)
+        subprocess.run(inside, check=True, timeout=stretch(30))
         yield holder.pid
     finally:
         holder.kill()
@@ -61,7 +61,7 @@ def plan(namespace: int) -> Iterator[TrexPlan]:
         yield TrexPlan(rpc_port=rpc_port, publish_port=publish_port)
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(stretch(10))
 
 
 def measurer(plan: TrexPlan, version: int, next_hops: tuple[str, ...]) -> TrexMeasurer:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.trex.installed import install, install_broken
 from tests.trex.running import free_ports, interfaces_of, run_trex_server, running_lab
-from tests.waiting import await_true
+from tests.waiting import await_true, stretch
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.inspection import inspect_trex_ports
@@ -74,7 +74,7 @@ def test_one_that_runs_otherwise_is_ended_and_ours_started(lab: LabRecord, tmp_p
             update={"rpc_port": other.rpc_port, "publish_port": other.publish_port}
         )
         assert ensure_running(trex_plan) is not None
-        assert other.process.wait(10) == 0
+        assert other.process.wait(stretch(10)) == 0
 
 
 def test_why_it_did_not_start_is_told_with_the_end_of_its_log(lab: LabRecord, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import Bench, bench
+from tests.waiting import stretch
 
 from nodrop.model.layer import Ipv4
 from nodrop.model.search_plan import SearchPlan
@@ -76,7 +77,7 @@ def test_tshark_finds_every_length_and_checksum_right(
             assert capturing.stderr
             assert "listening" in capturing.stderr.readline()
             lab.measure(2_000, 0.5)
-            capturing.wait(10)
+            capturing.wait(stretch(10))
     fields = ("frame.len", "ip.len", "udp.length", "ip.checksum.status", "udp.checksum.status", "_ws.malformed")
     columns = [word for field in fields for word in ("-e", field)]
     options = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
@@ -84,7 +85,7 @@ def test_tshark_finds_every_length_and_checksum_right(
         [tshark, "-r", capture, *options, "-T", "fields", *columns],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=stretch(60),
         check=True,
     ).stdout.splitlines()
     good = "1"

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import skip_or_fail
 from tests.lab.bench import FULL_RATE
 from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, run_loopback_vm
-from tests.waiting import await_true
+from tests.waiting import await_true, stretch
 
 from nodrop.errors import ImageError, OfferedShortError
 from nodrop.system.native_binaries import find_binary
@@ -86,7 +86,7 @@ def measure(scratch: Path, inside: list[str], *keys: str) -> dict[str, object]:
     flags = [word for key in ("ports=[left, right]", *keys) for word in ("--set", key)]
     command = [*inside, sys.executable, "-m", "nodrop", "run", "--sut", "ext", *flags, "--rate", "200pps"]
     command += ["--duration", "0.5s", *FULL_RATE, "--results-dir", "results", "--json", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=scratch)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=stretch(120), check=False, cwd=scratch)
     # The guest may take the tester's CPU for longer than the trial lasts.
     assert done.returncode in (0, OfferedShortError.exit_code), done.stderr
     result: dict[str, object] = json.loads(done.stdout)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.lab.bench import Bench
+from tests.waiting import stretch
 
 QUIET_S, QUIET_MAX_S = 1.0, 20.0
 
@@ -43,7 +44,7 @@ def tapped(
         _await_quiet(captures)
         for tap in running:
             tap.terminate()
-            tap.wait(10)
+            tap.wait(stretch(10))
 
 
 def _await_quiet(captures: Sequence[Path]) -> None:
@@ -62,5 +63,5 @@ def read_fields(
     """Return all values of these fields of every matching frame, outermost first."""
     columns = [word for field in fields for word in ("-e", field)]
     command = [tshark, "-n", "-r", capture, *options, "-Y", display_filter, "-T", "fields", *columns]
-    lines = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    lines = subprocess.run(command, capture_output=True, text=True, timeout=stretch(60), check=True).stdout.splitlines()
     return [tuple(tuple(filter(None, column.split(","))) for column in line.split("\t")) for line in lines]

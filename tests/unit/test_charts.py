@@ -17,6 +17,7 @@ from tests.factories import latency_summary
 from tests.recorded import record_run
 from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step
+from tests.waiting import stretch
 
 from nodrop.charts import (
     chains,
@@ -274,7 +275,7 @@ def test_charts_in_a_page_have_names_and_ids_of_their_own(tmp_path: Path) -> Non
     charts = build_charts(record_run(tmp_path, SmoothCurve(9e5), **WIDE))
     lines = "\n".join(chart.model_dump_json() for chart in charts)
     done = subprocess.run(
-        [sys.executable, "-c", SHEET], input=lines, text=True, capture_output=True, check=True, timeout=100
+        [sys.executable, "-c", SHEET], input=lines, text=True, capture_output=True, check=True, timeout=stretch(100)
     )
     drawings = json.loads(done.stdout)
     assert drawings[0] == drawings[-1]

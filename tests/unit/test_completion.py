@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.waiting import stretch
 
 from nodrop.cli import COMMANDS
 
@@ -44,7 +45,7 @@ def result_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def command_output(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=stretch(60), check=False)
     assert done.stderr == ""
     return done.stdout
 
@@ -115,7 +116,7 @@ def test_completing_a_flag_waits_for_nothing_slow() -> None:
         env=os.environ | asking,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=stretch(60),
         check=False,
     )
     assert {"plain,--search", "plain,--set", "plain,--service-chain"} <= set(output.stdout.split())

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.waiting import stretch
 
 from nodrop.config.load import build_config
 from nodrop.plan import build_plan
@@ -18,7 +19,9 @@ CAPACITY_PPS = 1.3e6
 def run(*command: str) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path}
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, env=environment).stdout
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=stretch(60), env=environment
+    ).stdout
 
 
 def test_a_search_is_driven_from_python() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from tests.hosts import GIB, MOMENT, host, make_feature
 from tests.machines import describe_machine
+from tests.waiting import stretch
 
 from nodrop.cli import main
 from nodrop.host.check import CHECK_RULES, check_host
@@ -315,7 +316,12 @@ def commands() -> list[str]:
 def test_every_command_is_one_a_shell_takes():
     script = "#!/bin/bash\n" + "\n".join(commands()) + "\n"
     done = subprocess.run(
-        ["shellcheck", "-S", "warning", "-"], check=False, input=script, capture_output=True, text=True, timeout=60
+        ["shellcheck", "-S", "warning", "-"],
+        check=False,
+        input=script,
+        capture_output=True,
+        text=True,
+        timeout=stretch(60),
     )
     assert done.returncode == 0, done.stdout
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.chips import CPUID, MOMENT, dump
+from tests.waiting import stretch
 
 from nodrop.host.cpuid import Cpuid, Registers, parse_dump, read_cpuid
 from nodrop.host.file_tree import FileTree
@@ -60,7 +61,7 @@ def test_amds_tlbs_have_the_entries_that_the_program_cpuid_counts(
 
 def run_cpuid(program: Path, name: str) -> str:
     command = [program, "-1", "-f", CPUID / f"{name}.txt"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=stretch(20), check=True).stdout
 
 
 def entries(message: str, leaf: str) -> tuple[int, int]:
@@ -168,7 +169,9 @@ def test_this_machine_answers_as_the_program_cpuid_says(require_tool: Callable[[
     program = require_tool("cpuid")
     with pinned_to((0,)):
         own = read_cpuid()
-        output = subprocess.run([program, "-1", "-r"], capture_output=True, text=True, timeout=20, check=True).stdout
+        output = subprocess.run(
+            [program, "-1", "-r"], capture_output=True, text=True, timeout=stretch(20), check=True
+        ).stdout
     reference = parse_dump(output)
     assert reference is not None
     assert own is not None, "nodrop-observe is not built"

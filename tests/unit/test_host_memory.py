@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests import chips
 from tests.chips import SMBIOS, machine
+from tests.waiting import stretch
 
 from nodrop.host import memory, smbios
 from nodrop.host.dimms import EDAC, parse_channel
@@ -39,7 +40,7 @@ def test_modules_are_those_that_dmidecode_lists(name: str, tmp_path: Path, requi
 
 def modules(program: Path, name: str) -> list[dict[str, str]]:
     command = [program, "--from-dump", SMBIOS / f"{name}.bin", "-t", "17"]
-    output = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+    output = subprocess.run(command, capture_output=True, text=True, timeout=stretch(20), check=True).stdout
     return [dict(re.findall(r"^\t([^:\n]+): (.*)$", block, re.M)) for block in output.split("Memory Device\n")[1:]]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.chips import dump, machine
 from tests.machines import reopen_machine
+from tests.waiting import stretch
 
 from nodrop.host import processor
 from nodrop.host.describe import open_local_source
@@ -314,7 +315,7 @@ def machine_and_lscpu(request, require_tool):
 
 def test_a_machine_is_what_lscpu_says_it_is(machine_and_lscpu):
     source, command = machine_and_lscpu
-    output = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=20).stdout)
+    output = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=stretch(20)).stdout)
     listed = dict(_flat(output["lscpu"]))
     result = processor.describe_processor(source)
     assert result.architecture.value == listed["Architecture:"] or not source.live
@@ -334,7 +335,9 @@ def test_a_machine_is_what_lscpu_says_it_is(machine_and_lscpu):
 
 def test_a_machines_caches_are_those_of_lscpu(machine_and_lscpu):
     source, command = machine_and_lscpu
-    output = json.loads(subprocess.run([*command, "--caches"], capture_output=True, check=True, timeout=20).stdout)
+    output = json.loads(
+        subprocess.run([*command, "--caches"], capture_output=True, check=True, timeout=stretch(20)).stdout
+    )
     expected = {
         (int(row["level"]), row["type"].lower(), int(row["one-size"]), int(row["all-size"])) for row in output["caches"]
     }

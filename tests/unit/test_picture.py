@@ -17,6 +17,7 @@ import pytest
 from tests.recorded import overwrite_result, record_run, space_trials
 from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step, Sut
+from tests.waiting import stretch
 
 from nodrop.charts import search_bounds
 from nodrop.charts.base import Chart
@@ -46,7 +47,7 @@ def draw(result: RunResult, file: Path) -> None:
     """Draw in a child process: the renderer's threads outlive the test and take signals meant for other tests."""
     overwrite_result(result, file.parent)
     command = [sys.executable, "-m", "nodrop", "plot", str(file.parent / result.run_id), "-o", str(file)]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=stretch(60))
 
 
 def test_a_png_is_about_a_thousand_by_six_hundred_and_twice_as_sharp(tmp_path: Path) -> None:

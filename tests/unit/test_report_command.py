@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.recorded import record_run
 from tests.running import MILLION
+from tests.waiting import stretch
 
 from nodrop.cli import main
 from nodrop.model.result import RunResult
@@ -20,7 +21,7 @@ from nodrop.store import suites
 def report_output(*arguments: object) -> bytes:
     """Run in a child process: the renderer's threads outlive the test and take signals meant for other tests."""
     command = [sys.executable, "-m", "nodrop", "report", *map(str, arguments)]
-    return subprocess.run(command, check=True, timeout=60, capture_output=True).stdout
+    return subprocess.run(command, check=True, timeout=stretch(60), capture_output=True).stdout
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from tests.recorded import SEARCHES
 from tests.searching import drive, loss_ratio_of, search_plan
 from tests.suts import Step
+from tests.waiting import stretch
 
 from nodrop.cli import main
 from nodrop.errors import ConfigError, GeneratorError
@@ -341,7 +342,7 @@ def test_an_input_that_ends_is_a_sentence(count: int) -> None:
 
 def run_piped(message: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *arguments], input=message, capture_output=True, text=True, timeout=30, check=False
+        [*COMMAND, *arguments], input=message, capture_output=True, text=True, timeout=stretch(30), check=False
     )
 
 
@@ -403,7 +404,12 @@ def test_an_output_nobody_reads_is_exit_code_4_without_a_traceback() -> None:
 def test_a_closed_end_is_exit_code_4_without_a_traceback(closed: str) -> None:
     command = f'exec "$@" {closed}'
     ended = subprocess.run(
-        ["bash", "-c", command, "bash", *COMMAND], input="", stderr=subprocess.PIPE, text=True, timeout=30, check=False
+        ["bash", "-c", command, "bash", *COMMAND],
+        input="",
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=stretch(30),
+        check=False,
     )
     assert ended.returncode == 4
     assert "standard input or output is closed" in ended.stderr and "Traceback" not in ended.stderr

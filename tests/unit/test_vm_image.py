@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from tests.waiting import stretch
 
 from nodrop import vmimage
 from nodrop.cli import nodrop
@@ -175,7 +176,7 @@ def test_a_guest_understands_every_way_to_write_what_it_is_told(way: str, requir
 
 def parse_user_data(user_data: str, require_tool: Callable[[str], Path]) -> "subprocess.CompletedProcess[str]":
     command = [require_tool("busybox"), "sh", GUEST / "user-data"]
-    return subprocess.run(command, input=user_data, capture_output=True, text=True, check=True, timeout=20)
+    return subprocess.run(command, input=user_data, capture_output=True, text=True, check=True, timeout=stretch(20))
 
 
 def test_a_value_that_a_shell_could_take_for_more_is_a_fault(require_tool: Callable[[str], Path]) -> None:

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from tests.api.serving import Server, run_server
-from tests.web.conftest import LOOKS, NARROW, WIDE, Open, barriers, shoot, sideways
+from tests.waiting import stretch
+from tests.web.conftest import LOOKS, NARROW, WIDE, WITHIN_MS, Open, barriers, shoot, sideways
 
 pytestmark = [pytest.mark.web, pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 FIXED = {"sut": "bridge", "rate": "5kpps", "duration": "3s"}
 LONG = FIXED | {"duration": "300s"}  # a busy machine may take long to draw the first figure
 SEARCHES = {"sut": "bridge", "search": {"budget": "6s", "max_load": "5Mpps", "width": "10%"}}
-TIMEOUT_MS = 60_000
+TIMEOUT_MS = WITHIN_MS
 
 
 def start_run(server: Server, **request: Any) -> str:
@@ -138,7 +139,7 @@ def test_a_page_finds_its_way_back_when_the_server_was_started_again(tmp_path: P
             expect(page.locator("#lost")).to_be_hidden()
         finally:
             again.terminate()
-            again.wait(40)
+            again.wait(stretch(40))
 
 
 def test_a_stream_that_is_taken_up_again_tells_everything_once(server: Server) -> None:

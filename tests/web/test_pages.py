@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 from tests.api.serving import Server, run_server
 from tests.recorded import record_run
 from tests.suts import SmoothCurve
+from tests.waiting import stretch
 from tests.web.conftest import LOOKS, NARROW, Look, Open, barriers, shoot, sideways
 
 from nodrop.stage import registry
@@ -77,7 +78,7 @@ def test_a_run_is_seen_to_go_on_and_to_be_done_without_a_reload(server: Server, 
     now.get_by_role("button", name="Cancel watched").focus()
     shoot(page, "runs-live")
     expect(page.get_by_role("status")).to_have_text("watched: running")
-    expect(done.get_by_role("link", name="watched")).to_be_visible(timeout=30_000)
+    expect(done.get_by_role("link", name="watched")).to_be_visible(timeout=stretch(30_000))
     expect(page.get_by_role("status")).to_have_text("watched: complete")
     expect(done.get_by_text("forwarding rate at 5kpps")).to_be_visible()
     done.get_by_role("link", name="forwarding rate").click()
@@ -208,7 +209,7 @@ def test_the_state_of_the_machine_is_shown_and_checked(measured: Measured, open_
     page = open_page(f"{measured.server.url}/state")
     expect(page.get_by_text("nodrop serve").first).to_be_visible()
     page.get_by_role("button", name="Run self-test").click(no_wait_after=True)
-    expect(page.get_by_role("rowheader", name="AF_PACKET", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("rowheader", name="AF_PACKET", exact=True)).to_be_visible(timeout=stretch(60_000))
     with dead_lab(f"page-{os.getpid()}"):
         inspect_page(open_page, f"{measured.server.url}/state", "state")
 
@@ -217,14 +218,16 @@ def test_the_state_of_the_machine_is_shown_and_checked(measured: Measured, open_
 def dead_lab(name: str) -> Iterator[None]:
     """Make a persistent lab in the state with the longest description."""
     command = [sys.executable, "-m", "nodrop", "lab"]
-    subprocess.run([*command, "up", "--sut", "bridge", "--name", name], check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        [*command, "up", "--sut", "bridge", "--name", name], check=True, capture_output=True, timeout=stretch(60)
+    )
     try:
         record = registry.read_record(name)
         assert record
         os.kill(record.keeper.pid, signal.SIGKILL)
         yield
     finally:
-        subprocess.run([*command, "down", "--name", name], check=True, capture_output=True, timeout=60)
+        subprocess.run([*command, "down", "--name", name], check=True, capture_output=True, timeout=stretch(60))
 
 
 def test_pages_without_anything_to_show_say_what_to_do(measured: Measured, open_page: Open) -> None:

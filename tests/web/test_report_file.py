@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.lab.bench import FULL_RATE
+from tests.waiting import stretch
 from tests.web.conftest import NARROW, WIDE, Open, barriers, shoot, sideways
 
 pytestmark = pytest.mark.web
@@ -28,7 +29,7 @@ class Files(NamedTuple):
 def run_nodrop(*arguments: object) -> None:
     environment = os.environ | {"NODROP_ALONGSIDE": "1"}
     command = [sys.executable, "-m", "nodrop", *map(str, arguments)]
-    subprocess.run(command, check=True, timeout=120, env=environment, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, timeout=stretch(120), env=environment, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="module")
