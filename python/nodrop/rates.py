@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from nodrop.errors import ConfigError
-from nodrop.units import format_bps, format_pps
+from nodrop.units import SCALES, format_bps, format_pps, parse_bps
 
 WIRE_OVERHEAD_BYTES = 20
 """Preamble, start of frame and gap between frames. Source: IEEE 802.3 section 4.4.2 (8 + 12 byte times)."""
@@ -17,14 +17,11 @@ LINK_SPEED_BPS = 10_000_000_000
 SEARCH_GOALS = ("NDR", "PDR")
 """Goals that a rate may name."""
 RATE_FORMS = "a rate; write for example 10kpps, 1Mpps, 2.5Gbps, 50%, or ndr, pdr, ndr_pdr, 50%NDR to search"
-SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 ROUNDING_TOLERANCE = 1e-9
 """Relative tolerance within which a load equals the line rate."""
 
-_FIXED = re.compile(
-    r"\s*([+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*(?:(%)|([kmgt]?)(pps|bps))\s*", re.IGNORECASE
-)
-
+_FIXED = re.compile(r"\s*([+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*(?:(%)|([kmgt]?)pps)\s*", re.IGNORECASE)
+_BITS = re.compile(r".*(?:ps|/s)\s*", re.IGNORECASE)
 _RELATIVE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*(?:of\s+)?(NDR|PDR)\s*", re.IGNORECASE)
 
 
@@ -66,19 +63,24 @@ def parse_rate(value: object) -> FixedRate | SearchedRate:
         if not 0 < ratio <= 1:
             raise ValueError(f"{value!r} is not a share of {relative[2].upper()}; write above 0% and at most 100%")
         return SearchedRate((relative[2].upper(),), ratio)
-    match = _FIXED.fullmatch(value)
-    if not match:
+    rate = _parse_fixed_rate(value)
+    if rate.amount <= 0 or (rate.unit == "ratio" and rate.amount > 1):
+        share = "a share of the line rate; write above 0% and at most 100%"
+        raise ValueError(f"{value!r} is not {share if rate.unit == 'ratio' else 'a rate; write above 0'}")
+    return rate
+
+
+def _parse_fixed_rate(value: str) -> FixedRate:
+    if match := _FIXED.fullmatch(value):
+        number, percent, prefix = match.groups()
+        return (
+            FixedRate(float(number) / 100, "ratio")
+            if percent
+            else FixedRate(float(number) * SCALES[prefix.lower()], "pps")
+        )
+    if not _BITS.fullmatch(value):
         raise ValueError(f"{value!r} is not {RATE_FORMS}")
-    number, percent, prefix, unit = match.groups()
-    if unit and unit.startswith("B"):
-        raise ValueError(f"{value!r} is in bytes (B); write bits, e.g. {8 * float(number):g}{prefix}bps")
-    amount = float(number) / 100 if percent else float(number) * SCALES[prefix.lower()]
-    if amount <= 0 or (percent and amount > 1):
-        allowed = "a share of the line rate; write above 0% and at most 100%" if percent else "a rate; write above 0"
-        raise ValueError(f"{value!r} is not {allowed}")
-    if percent:
-        return FixedRate(amount, "ratio")
-    return FixedRate(amount, "pps" if unit.lower() == "pps" else "bps")
+    return FixedRate(parse_bps(value), "bps")
 
 
 def check_rate(value: object) -> object:

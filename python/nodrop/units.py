@@ -5,7 +5,7 @@ import math
 import re
 from datetime import UTC, datetime, timedelta
 
-SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 """Memory sizes are powers of two: a "1 GB page" has 2^30 bytes."""
 SECONDS = {"": 1.0, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -15,14 +15,30 @@ _AGO = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*(min|h|d|w)")
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*([a-zµ%/]*)\s*", re.IGNORECASE)
 
 
+_BIT_RATE = re.compile(r"([kmgtKMGT]?)((?<=[kmgtKMGT])i)?(?:(b|[Bb]it|B|[Bb]yte)(?i:ps|/s))?")
+"""Unit of a bit rate: prefix, i of a binary prefix, b or B."""
+
+
 def parse_pps(value: object) -> float:
     """Parse `2Mpps`, `150kpps`, `1.5M` or a number to frames per second. Raises ValueError."""
     return _parse_scaled(value, ("pps",), "a packet rate; write for example 150kpps, 2Mpps or 1.5M")
 
 
 def parse_bps(value: object) -> float:
-    """Parse `10Gbps`, `5 Gbit/s`, `100M` or a number to bits per second. Raises ValueError."""
-    return _parse_scaled(value, ("bps", "bit/s", "b/s"), "a bit rate; write for example 10Gbps or 100Mbps")
+    """Parse `10Gbps`, `5 Gbit/s`, `80MBps`, `2Gibps`, `100M` or a number to bits per second. Raises ValueError.
+
+    As in NFVbench, B is a byte, and Ki, Mi, Gi and Ti are powers of 1024.
+    """
+    expected = "a bit rate; write for example 10Gbps or 100Mbps"
+    number, unit = _split_as_written(value, expected)
+    match = _BIT_RATE.fullmatch(unit)
+    if not match:
+        raise ValueError(f"{value!r} is not {expected}")
+    prefix, binary, size = match.groups()
+    if size == "B" and len(unit) > 2 and unit.isupper():
+        raise ValueError(f"{value!r} is either bits or bytes; write {prefix}bps for bits, {prefix}Bps for bytes")
+    scale = SIZES[prefix.lower()] if binary else SCALES[prefix.lower()]
+    return number * scale * (8 if size in ("B", "Byte", "byte") else 1)
 
 
 def parse_bytes(value: object) -> int:
@@ -182,6 +198,11 @@ def _parse_scaled(value: object, units: tuple[str, ...], expected: str) -> float
 
 def _split(value: object, expected: str) -> tuple[float, str]:
     """Return the number and the lower-case unit of a quantity."""
+    number, unit = _split_as_written(value, expected)
+    return number, unit.lower()
+
+
+def _split_as_written(value: object, expected: str) -> tuple[float, str]:
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if isinstance(value, bool) or not (match or isinstance(value, (int, float))):
         raise ValueError(f"{value!r} is not {expected}")
@@ -191,7 +212,7 @@ def _split(value: object, expected: str) -> tuple[float, str]:
         number = math.inf
     if not math.isfinite(number):
         raise ValueError(f"{value!r} is not {expected}")
-    return number, match[2].lower() if match else ""
+    return number, match[2] if match else ""
 
 
 def _format_with_prefix(value: float, unit: str) -> str:

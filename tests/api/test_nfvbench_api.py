@@ -1,13 +1,19 @@
 """NFVbench's endpoints, over workers that measure nothing: words and order of its replies."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
 import yaml
 from tests.api.serving import await_over, await_trial, list_started_runs, serve_app, start
+from tests.running import Listener, make_environment, make_plan
+from tests.suts import LossFloor
 
 import nodrop
+from nodrop import store
 from nodrop.cli import main
+from nodrop.errors import SearchError
+from nodrop.run.execute import execute
 
 JSON = {"Content-Type": "application/json"}
 PENDING = "NFVbench run still pending"
@@ -74,6 +80,28 @@ def test_a_failed_run_is_told_as_a_sentence_and_the_next_one_begins(tmp_path: Pa
             assert client.get(f"/status/{run}").json() == failed
 
 
+@pytest.mark.parametrize(("loss_ratio", "status"), [(0.001, "OK"), (0.1, "ERROR")])
+def test_a_search_that_found_a_load_for_one_of_its_goals_has_a_result(
+    loss_ratio: float, status: str, tmp_path: Path
+) -> None:
+    with contextlib.suppress(SearchError):
+        execute(make_plan(tmp_path), Listener(), make_environment(LossFloor(1e6, loss_ratio)))
+    result = store.load("latest", tmp_path)
+    assert [goal.lower is None for goal in result.goals] == [True, status == "ERROR"]
+    with serve_app(tmp_path) as client:
+        run = client.post("/start_run", json={"label": f"incomplete {result.run_id}"}).json()["request_id"]
+        await_over(client, run)
+        reply = client.get(f"/status/{run}").json()
+    assert reply["status"] == status
+    if status == "OK":
+        (chain,) = reply["result"]["benchmarks"]["network"]["service_chain"].values()
+        measured = chain["result"]["result"]
+        assert measured["64"]["pdr"]["rate_pps"] > 0 == measured["64"]["ndr"]["rate_pps"]
+        assert "NDR: no load was found that meets it" in measured["warning"]
+    else:
+        assert reply["error_message"] == "no load meets NDR"
+
+
 def test_the_end_that_was_told_by_id_is_not_told_again_without_one(tmp_path: Path) -> None:
     with serve_app(tmp_path) as client:
         first, second = start(client, "fail"), start(client, "fail")
@@ -81,6 +109,19 @@ def test_the_end_that_was_told_by_id_is_not_told_again_without_one(tmp_path: Pat
         assert client.get(f"/status/{second}").json()["status"] == "ERROR"
         assert client.get("/status").json()["request_id"] == first
         assert client.get("/status").json()["error_message"] == "no pending NFVbench run"
+
+
+@pytest.mark.parametrize(("unidir", "bidirectional"), [(True, False), ("false", True), (None, None)])
+def test_unidir_of_a_request_is_the_direction_of_the_traffic(
+    unidir: object, bidirectional: bool | None, tmp_path: Path
+) -> None:
+    with serve_app(tmp_path) as client:
+        body = {"unidir": unidir, "traffic": {"profile": "traffic_profile_64B"}}
+        run = client.post("/start_run", json=body).json()["request_id"]
+        expected = {} if bidirectional is None else {"bidirectional": bidirectional}
+        assert await_over(client, run)["asked"]["traffic"] == body["traffic"] | expected
+        refused = client.post("/start_run", json={"unidir": "left"}).json()
+        assert refused == {"status": "ERROR", "error_message": "unidir: should be true or false ('left')"}
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,10 @@ def main() -> int:
         case "fail":
             say("WorkerDone", exit_code=3, error="lab: refused by the kernel")
             return 3
+        case str() if label.startswith("incomplete "):
+            say("RunDone", run_id=label.removeprefix("incomplete "), status="complete", error=None)
+            say("WorkerDone", exit_code=5, error="no load meets NDR")
+            return 5
     for index in range(3):
         tell_progress(index)
     say("WorkerDone", exit_code=0, error=None)

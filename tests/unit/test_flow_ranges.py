@@ -118,7 +118,25 @@ def test_exactly_the_flows_asked_for_are_made_and_no_stream_has_anothers() -> No
             for stream, its in zip(streams, created, strict=True):
                 network = networks[side ^ (stream.tx_port & 1)]
                 assert all(ipaddress.ip_address(flow[end]) in network for flow in its)
+        for end, key in ((2, "flows.udp_source"), (3, "flows.udp_destination")):
+            assert {int(flow[end]) for its in created for flow in its} <= list_ports(keys[key], keys["flows.udp_step"])
     assert refused < 15
+
+
+def list_ports(ports: int | list[int], step: int | str) -> set[int]:
+    first, last = (ports, ports) if isinstance(ports, int) else ports
+    return {*range(first, last + 1, 1 if isinstance(step, str) else step)}
+
+
+def test_a_step_between_ports_stays_within_their_range() -> None:
+    keys = EXAMPLE | {"flows.udp_source": [50001, 50029], "flows.udp_step": 3, "flow_count": 58, "chains": 1}
+    ports = {int(flow[2]) for stream in traffic(keys).streams for flow in flows(stream, 100)}
+    assert ports <= {*range(50001, 50030, 3)}
+    wide = {"flows.udp_source": [1024, 65535], "flows.udp_destination": [1024, 2048], "flows.udp_step": 4096}
+    ports = {flow[2:4] for stream in traffic(keys | wide).streams for flow in flows(stream, 100)}
+    assert {int(port) for port, _ in ports} <= {*range(1024, 65536, 4096)} and {int(port) for _, port in ports} == {
+        1024
+    }
 
 
 def test_the_most_that_is_said_to_be_possible_is() -> None:

@@ -142,6 +142,14 @@ def test_a_rule_that_no_longer_writes_a_key_takes_it_back() -> None:
 
 def test_an_unknown_key_is_refused_with_a_null_too() -> None:
     assert "flow_count" in refusal("flow_cuont: null")
+    assert "traffic_generator.ip_addrs" in refusal("traffic_generator: {ip_adrs: null}")
+
+
+def test_a_key_that_nfvbench_removed_is_refused_with_its_successor() -> None:
+    assert refusal("traffic_generator: {vnis: 5}").endswith(
+        "write segmentation_id in internal_networks.left and internal_networks.right; NFVbench 3.0.3 removed the key"
+    )
+    assert "remove it: nodrop configures no switches" in refusal("tor: {type: N9K, switches: []}")
 
 
 def test_text_that_a_template_renders_is_read_as_what_it_means() -> None:

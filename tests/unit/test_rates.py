@@ -34,6 +34,11 @@ def test_what_to_search_for_is_understood_in_any_order_and_case(text: str, label
         ("2.5Gbps", 2.5e9, "bps"),
         ("2.5gbps", 2.5e9, "bps"),
         ("1000bps", 1e3, "bps"),
+        ("80kBps", 640e3, "bps"),
+        ("80 MBps", 640e6, "bps"),
+        ("2Gibps", 2 * 2**30, "bps"),
+        ("2 GiBps", 16 * 2**30, "bps"),
+        ("1Tbps", 1e12, "bps"),
         ("50%", 0.5, "ratio"),
         ("100 %", 1.0, "ratio"),
         (".5%", 0.005, "ratio"),
@@ -46,9 +51,7 @@ def test_fixed_rates_are_understood(text: str, amount: float, unit: str) -> None
     assert rate.unit == unit
 
 
-@pytest.mark.parametrize(
-    "written", ["", "fast", "10", 10000, 0.5, True, None, "10k", "10kpp", "1Gibps", "mrr", "ndr_x"]
-)
+@pytest.mark.parametrize("written", ["", "fast", "10", 10000, 0.5, True, None, "10k", "10kpp", "mrr", "ndr_x"])
 def test_what_is_no_rate_is_refused_with_the_forms_there_are(written: object) -> None:
     with pytest.raises(ValueError, match=r"write for example 10kpps, 1Mpps, 2\.5Gbps, 50%, or ndr, pdr, ndr_pdr"):
         parse_rate(written)
@@ -60,9 +63,16 @@ def test_a_rate_of_nothing_or_of_more_than_all_is_refused(text: str) -> None:
         parse_rate(text)
 
 
-def test_bytes_are_not_taken_for_bits() -> None:
-    with pytest.raises(ValueError, match=r"is in bytes \(B\); write bits, e\.g\. 80Mbps"):
-        parse_rate("10MBps")
+@pytest.mark.parametrize("text", ["10MBPS", "10GB/S"])
+def test_capitals_leave_open_whether_bits_or_bytes_are_meant(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is either bits or bytes; write .bps for bits, .Bps for bytes"):
+        parse_rate(text)
+
+
+@pytest.mark.parametrize("text", ["ibps", "5ibps", "10 Gips", "10GBbps", "1kipps"])
+def test_a_bit_rate_has_a_unit_that_there_is(text: str) -> None:
+    with pytest.raises(ValueError, match="write for example"):
+        parse_rate(text)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ def test_durations_are_understood(written: object, duration_s: float) -> None:
 def test_bit_rates_are_understood() -> None:
     assert units.parse_bps("10Gbps") == 10e9
     assert units.parse_bps("100M") == 100e6
+    assert units.parse_bps("5 Gbit/s") == units.parse_bps("5 gbit/s") == 5e9
+    assert units.parse_bps("10GBps") == units.parse_bps("10 Gbyte/s") == 80e9
 
 
 @pytest.mark.parametrize("written", ["fast", "", "5s", "1kk", "nan", "inf", "--5", None, True, [1]])

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from nodrop.config.nfvbench.removed_keys import REMOVED_KEYS
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.config.traffic import RangeConfig
@@ -96,7 +97,12 @@ def is_nfvbench_key(key: Key) -> bool:
 
 
 def suggest_key(key: Key) -> str:
-    """Return advice for an unknown key: the most similar key, or the keys of its section."""
+    """Return advice for an unknown key: its successor if NFVbench removed it, the most similar key, or the keys of its
+    section.
+    """
+    removed = (REMOVED_KEYS.get(".".join(key[:depth])) for depth in range(1, len(key) + 1))
+    if advice := next(filter(None, removed), None):
+        return advice
     above = key[:-1]
     names = [
         name

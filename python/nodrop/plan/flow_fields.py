@@ -185,12 +185,13 @@ class _RangeFlows:
         self._config, self._flows = config, config.flows
         self._is_random = self._flows.ip_step == "random", self._flows.udp_step == "random"
         self._step = 1 if self._flows.ip_step == "random" else int(self._flows.ip_step)
+        self._port_step = 1 if self._flows.udp_step == "random" else self._flows.udp_step
         if self._step == 0:
             raise ConfigError("flows.ip_step: not above 0 (0.0.0.0); write 0.0.0.1 or more")
         if self._flows.ip is not None:
             _check_networks(self._flows.ip, config.traffic.ip)
         self._ports = [
-            _parse_port_range(f"flows.udp_{end}", ports, config.traffic.transport)
+            _parse_port_range(f"flows.udp_{end}", ports, self._port_step, config.traffic.transport)
             for end, ports in (("source", self._flows.udp_source), ("destination", self._flows.udp_destination))
         ]
         if self._ports[1][0] == 0:
@@ -280,7 +281,6 @@ class _RangeFlows:
         chain, way, number = place
         seed = self._flows.seed + 8 * ((2 * chain + way) * self._config.traffic.streams + number)
         counts = [part.value_count for part in fit.parts]
-        port_step = 1 if self._flows.udp_step == "random" else self._flows.udp_step
         values: list[IncrementedValues | RandomValues] = []
         for index, count in enumerate(counts):
             is_port = index >= 2
@@ -288,7 +288,7 @@ class _RangeFlows:
                 span = self._ports[index - 2][1] if is_port else count
                 values.append(RandomValues(count=count, span=span, seed=seed + index))
             else:
-                values.append(IncrementedValues(count=count, step=port_step if is_port else self._step))
+                values.append(IncrementedValues(count=count, step=self._port_step if is_port else self._step))
         return values
 
 
@@ -319,8 +319,8 @@ NOT_UNICAST = {
 """Networks that routers do not forward to a neighbor."""
 
 
-def _parse_port_range(key: str, ports: int | tuple[int, int] | None, transport: str) -> tuple[int, int]:
-    """Return the first port and the number of ports. Raises ConfigError."""
+def _parse_port_range(key: str, ports: int | tuple[int, int] | None, step: int, transport: str) -> tuple[int, int]:
+    """Return the first port and the number of ports if every `step`-th is used. Raises ConfigError."""
     if ports is None:
         return DNS_PORT, 1
     if transport == "icmp":
@@ -330,4 +330,4 @@ def _parse_port_range(key: str, ports: int | tuple[int, int] | None, transport: 
         raise ConfigError(
             f"{key}: not a port range ({ports}); write ports from 0 to 65535, lower first, e.g. [1024, 65000]"
         )
-    return first, last - first + 1
+    return first, count_values(last - first + 1, step)

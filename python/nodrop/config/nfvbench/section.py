@@ -23,7 +23,7 @@ class Section(Value):
         return {
             key: _read_text(value, fields[key].annotation) if key in fields else value
             for key, value in values.items()
-            if not is_absent(value)
+            if key not in fields or not is_absent(value)
         }
 
 

@@ -1,6 +1,6 @@
 """Frames and rates of a trial: of each direction and in total, with warnings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from nodrop.export.nfvbench.schema import Rate
@@ -118,12 +118,13 @@ def build_totals(plan: Plan, ways: Sequence[DirectionCounts]) -> dict[str, float
     }
 
 
-def build_warning(trial: TrialResult) -> dict[str, str]:
-    """Build the field `warning` with reasons to distrust a trial, one per line; no field without reasons."""
+def build_warning(trial: TrialResult, of_run: Iterable[str] = ()) -> dict[str, str]:
+    """Build the field `warning` with reasons to distrust a trial and its run, a line each; no field without any."""
     texts = [format_message(doubt) for doubt in trial.validity.doubts]
     intended, sent = trial.trial.intended_load_pps, trial.offered_load_pps
     if sent < SHORT_RATIO * intended:
         texts.insert(0, f"the tester sent only {format_pps(sent)} of the intended {format_pps(intended)}")
+    texts += of_run
     return {"warning": "\n".join(texts)} if texts else {}
 
 

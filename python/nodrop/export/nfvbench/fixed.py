@@ -1,6 +1,6 @@
 """A run at a fixed rate in NFVbench's form."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nodrop.export.nfvbench.counts import (
     DirectionCounts,
@@ -31,11 +31,13 @@ ARP_BYTES, ADVERTISEMENT_BYTES = 64, 90
 """Frame sizes with FCS: an ARP message in a minimum frame; a neighbor advertisement with its option (RFC 4861)."""
 
 
-def build_fixed_result(plan: Plan, fixed: FixedRatePlan, trial: TrialResult) -> FixedResult:
-    """Build the result of the trial at a fixed rate."""
+def build_fixed_result(
+    plan: Plan, fixed: FixedRatePlan, trial: TrialResult, warnings: Iterable[str] = ()
+) -> FixedResult:
+    """Build the result of the trial at a fixed rate, with warnings on the run beside those on the trial."""
     ways = count_directions(plan, trial)
     return FixedResult(
-        run_config=_run_config(plan, ways, fixed, trial),
+        run_config=_run_config(plan, ways, fixed, trial, warnings),
         stats=_build_stats(plan, ways, trial),
         packet_path_stats=build_paths(plan, trial),
     )
@@ -47,7 +49,9 @@ def parse_rate_type(fixed: FixedRatePlan) -> str:
     return next((name for suffix, name in SUFFIXES.items() if rate.endswith(suffix)), "rate_pps")
 
 
-def _run_config(plan: Plan, ways: Sequence[DirectionCounts], fixed: FixedRatePlan, trial: TrialResult) -> RunConfig:
+def _run_config(
+    plan: Plan, ways: Sequence[DirectionCounts], fixed: FixedRatePlan, trial: TrialResult, warnings: Iterable[str]
+) -> RunConfig:
     rate_type = parse_rate_type(fixed)
     directions = {
         f"direction_{'forward' if way.forward else 'reverse'}": DirectionRates(
@@ -64,7 +68,8 @@ def _run_config(plan: Plan, ways: Sequence[DirectionCounts], fixed: FixedRatePla
     )
     garp = build_announcement_rates(plan, trial)
     announced = {"garp_direction_total": garp} if garp else {}
-    return RunConfig.model_validate(directions | {"direction_total": total} | announced | build_warning(trial))
+    warning = build_warning(trial, warnings)
+    return RunConfig.model_validate(directions | {"direction_total": total} | announced | warning)
 
 
 def _sum_rates(rates: Sequence[Rate]) -> Rate:

@@ -83,7 +83,9 @@ def _build_measurement(runs: Sequence[RunResult]) -> ChainMeasurement:
     sizes: dict[str, FixedResult | SearchedResult | str] = {
         name_frame_size(run.plan): size_result for run in runs if (size_result := _build_size_result(run))
     }
-    if warnings := list(dict.fromkeys(text for run in runs for text in _iter_warnings(run))):
+    # At a fixed rate, NFVbench's own reader takes every key here for a frame size.
+    unsized = [run for run in runs if not (plan.fixed and name_frame_size(run.plan) in sizes)]
+    if warnings := list(dict.fromkeys(text for run in unsized for text in _iter_warnings(run))):
         sizes["warning"] = "\n".join(warnings)
     return ChainMeasurement(
         flow_count=count_flows(plan),
@@ -107,7 +109,7 @@ def _build_size_result(run: RunResult) -> FixedResult | SearchedResult | None:
     """Build the result of one frame size; None where the run ended without trials."""
     if run.plan.fixed:
         trials = [trial for trial in run.trials if trial.phase == FIXED]
-        return build_fixed_result(run.plan, run.plan.fixed, trials[-1]) if trials else None
+        return build_fixed_result(run.plan, run.plan.fixed, trials[-1], _iter_warnings(run)) if trials else None
     return build_search_result(run, name_frame_size(run.plan)) if run.trials else None
 
 

@@ -161,8 +161,8 @@ class SearchedPort(Delays):
     """Frames sent to this port and not received."""
     drop_percentage: float | None
     """Dropped frames in percent of the frames sent to this port; null without frames."""
-    drop_pct: float | None
-    """`drop_percentage` again."""
+    drop_pct: int
+    """`dropped_pkts` again: NFVbench's name for the count."""
 
 
 class SearchedStats(Theory):
@@ -206,8 +206,8 @@ class Iteration(Form):
     rx_pps: int
     rx_pkts: int
     dropped_pkts: int
-    drop_pct: float
-    """`drop_percentage` again."""
+    drop_pct: int
+    """`dropped_pkts` again: NFVbench's name for the count."""
     drop_percentage: float
     time_ms: int
     """End of the trial, milliseconds since 1970."""
@@ -245,7 +245,8 @@ class ChainMeasurement(Form):
     """Name of the traffic profile."""
     compute_nodes: dict[str, Any]
     result: dict[str, FixedResult | SearchedResult | str]
-    """Results by frame size; `warning` is a text with reasons to distrust all of them."""
+    """Results by frame size; `warning` is a text with reasons to distrust all of them, absent at a fixed rate, where
+    `run_config` has it."""
 
 
 class ServiceChain(Form):

@@ -105,13 +105,13 @@ def _merge_latency(ways: Sequence[DirectionCounts]) -> LatencyUsec:
 def _build_port(
     sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], latency: LatencyUsec
 ) -> SearchedPort:
-    lost = compute_loss_percent(received)
+    lost_count = sum(way.lost_count for way in received)
     return SearchedPort(
         tx_pkts=sum(way.offered_count for way in sent),
         rx_pkts=sum(way.received_count for way in received),
-        dropped_pkts=sum(way.lost_count for way in received),
-        drop_percentage=lost,
-        drop_pct=lost,
+        dropped_pkts=lost_count,
+        drop_percentage=compute_loss_percent(received),
+        drop_pct=lost_count,
         avg_delay_usec=latency.mean,
         min_delay_usec=latency.smallest,
         max_delay_usec=latency.largest,
@@ -152,7 +152,7 @@ def _iter_iterations(
                 "rx_pps": round(trial.forwarding_rate_pps),
                 "rx_pkts": trial.received_count,
                 "dropped_pkts": trial.lost_count,
-                "drop_pct": lost,
+                "drop_pct": trial.lost_count,
                 "drop_percentage": lost,
                 "time_ms": round(1000 * compute_end_s(trial)),
             }

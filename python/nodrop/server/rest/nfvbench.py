@@ -1,13 +1,16 @@
 """NFVbench's HTTP interface: endpoints, replies and messages. Differences: docs/reference/rest.md."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from nodrop import __version__
+from nodrop.errors import OfferedShortError, SearchError
 from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.model.base import Value
 from nodrop.server.rest.forbidden_keys import drop_result_files
@@ -42,6 +45,8 @@ REPLY: dict[int | str, dict[str, Any]] = {200: {"model": NfvbenchReply}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": NfvbenchReply, "description": PHRASES[status]} for status in (400, 413, 415)
 }
+BOOLEAN = TypeAdapter(bool)
+INCOMPLETE_CODES = (SearchError.exit_code, OfferedShortError.exit_code)
 REFUSED = (403, 422, 503)
 """Errors of requests that NFVbench accepts, to fail later: its clients read the message only of a reply with 200."""
 ANY_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
@@ -85,7 +90,7 @@ def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
         openapi_extra=describe_request_body(),
     )
     async def start_run(request: Request) -> Response:
-        body, notes = drop_result_files(await read_body(request))
+        body, notes = drop_result_files(translate_unidir(await read_body(request)))
         await run_in_threadpool(check_body, body, config)
         if runs.current:
             return make_reply({"error_message": BUSY, "status": "ERROR"})
@@ -115,12 +120,43 @@ def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
 
     async def reply_outcome(entry: RunEntry) -> Response:
         runs.mark_fetched(entry)
-        if entry.state is not LifecycleState.COMPLETE:
-            return make_reply({"error_message": entry.error, "request_id": entry.id, "status": "ERROR"})
-        result = await run_in_threadpool(lambda: build_nfvbench_result(load_results(entry, config.results_dir)))
-        return make_reply({"request_id": entry.id, "result": result, "status": "OK"})
+        if result := await run_in_threadpool(_build_result, entry, config.results_dir):
+            return make_reply({"request_id": entry.id, "result": result, "status": "OK"})
+        return make_reply({"error_message": entry.error, "request_id": entry.id, "status": "ERROR"})
 
     return router
+
+
+def translate_unidir(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a body with `traffic.bidirectional` in place of `unidir`, which NFVbench reads in requests alone.
+
+    Raises: Problem 422 if it is not true or false.
+    """
+    others = {key: value for key, value in body.items() if key != "unidir"}
+    unidir = body.get("unidir")
+    if unidir is None:
+        return others
+    try:
+        is_unidirectional = BOOLEAN.validate_python(unidir)
+    except ValidationError:
+        raise Problem(422, f"unidir: should be true or false ({unidir!r:.80})") from None
+    traffic = body.get("traffic") or {}
+    if not isinstance(traffic, Mapping):
+        return others
+    return others | {"traffic": {**traffic, "bidirectional": not is_unidirectional}}
+
+
+def _build_result(entry: RunEntry, results_dir: str) -> dict[str, Any] | None:
+    """Return the result of a run; None if it failed without one.
+
+    As with NFVbench, a search that found a load for one of its goals has a result, and so has a fixed rate that was
+    sent in part: `warning` in it states what is missing.
+    """
+    if entry.state is not LifecycleState.COMPLETE and (entry.exit_code not in INCOMPLETE_CODES or not entry.run_ids):
+        return None
+    results = load_results(entry, results_dir)
+    is_measured = any(run.plan.fixed or any(goal.lower for goal in run.goals) for run in results)
+    return build_nfvbench_result(results) if is_measured or entry.state is LifecycleState.COMPLETE else None
 
 
 def _make_pending_response(entry: RunEntry) -> Response:
