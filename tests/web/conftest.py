@@ -17,7 +17,7 @@ from tests.conftest import skip_or_fail
 from tests.waiting import stretch
 
 SCREENSHOTS = Path(os.environ.get("NODROP_SCREENSHOTS", Path(__file__).parents[2] / ".ci/screenshots"))
-WITHIN_MS = stretch(60_000)
+WITHIN_MS = round(stretch(60_000))
 WIDE, NARROW = (1280, 800), (390, 844)
 Look = tuple[tuple[int, int], str]
 LOOKS: list[Look] = [(size, theme) for size in (WIDE, NARROW) for theme in ("light", "dark")]
