@@ -144,7 +144,9 @@ def test_a_page_finds_its_way_back_when_the_server_was_started_again(tmp_path: P
 
 def test_a_stream_that_is_taken_up_again_tells_everything_once(server: Server) -> None:
     url = start_run(server, **FIXED)
-    first = subprocess.run(["curl", "-sN", "--max-time", "30", f"{url}/live"], capture_output=True, check=False).stdout
+    first = subprocess.run(
+        ["curl", "-sN", "--max-time", f"{stretch(60):g}", f"{url}/live"], capture_output=True, check=False
+    ).stdout
     messages = [json.loads(line[6:]) for line in first.decode().splitlines() if line.startswith("data: ")]
     assert messages[-1]["over"]
     assert (
