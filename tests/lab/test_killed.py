@@ -13,6 +13,8 @@ import pytest
 from tests.lab.bench import FULL_RATE
 from tests.waiting import await_true, stretch
 
+from nodrop.errors import OfferedShortError
+
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
 FIXED = ("--rate", "2kpps", "--set", "duration=60s", "--set", "interval=0.2s", *FULL_RATE)
@@ -236,7 +238,8 @@ def test_a_run_after_a_killed_one_works(run: Run, tmp_path: Path) -> None:
     run.process.wait()
     following = Run(tmp_path / "following", "--rate", "2kpps", "--set", "duration=0.5s", *FULL_RATE)
     code, _, errors = following.finish()
-    assert code == 0, errors
+    # Other work that stops the tester beyond the end of the trial keeps it from sending the rest.
+    assert code in (0, OfferedShortError.exit_code), errors
     assert following.stored()["status"] == "complete"
 
 
