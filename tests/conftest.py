@@ -80,7 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
         with contextlib.suppress(OSError):
             before = AUTOGROUP.read_text().split()[-1]
             AUTOGROUP.write_text(str(PRIORITY))
-            config.add_cleanup(lambda: AUTOGROUP.write_text(before) and None)
+            config.add_cleanup(functools.partial(AUTOGROUP.write_text, before))
 
 
 def is_xdist_worker(config: pytest.Config) -> bool:

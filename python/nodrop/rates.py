@@ -73,11 +73,9 @@ def parse_rate(value: object) -> FixedRate | SearchedRate:
 def _parse_fixed_rate(value: str) -> FixedRate:
     if match := _FIXED.fullmatch(value):
         number, percent, prefix = match.groups()
-        return (
-            FixedRate(float(number) / 100, "ratio")
-            if percent
-            else FixedRate(float(number) * SCALES[prefix.lower()], "pps")
-        )
+        if percent:
+            return FixedRate(float(number) / 100, "ratio")
+        return FixedRate(float(number) * SCALES[prefix.lower()], "pps")
     if not _BITS.fullmatch(value):
         raise ValueError(f"{value!r} is not {RATE_FORMS}")
     return FixedRate(parse_bps(value), "bps")

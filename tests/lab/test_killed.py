@@ -238,7 +238,7 @@ def test_a_run_after_a_killed_one_works(run: Run, tmp_path: Path) -> None:
     run.process.wait()
     following = Run(tmp_path / "following", "--rate", "2kpps", "--set", "duration=0.5s", *FULL_RATE)
     code, _, errors = following.finish()
-    # Other work that stops the tester beyond the end of the trial keeps it from sending the rest.
+    # A tester that other work stops until 5 ms after the end of a trial does not send the rest, whatever `catch_up` is.
     assert code in (0, OfferedShortError.exit_code), errors
     assert following.stored()["status"] == "complete"
 
