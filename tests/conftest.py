@@ -77,10 +77,22 @@ def pytest_configure(config: pytest.Config) -> None:
     for suite in load_suites().values():
         config.addinivalue_line("markers", f"{suite.name}: if it fails, {suite.failure}")
     if not is_xdist_worker(config):
-        with contextlib.suppress(OSError):
-            before = AUTOGROUP.read_text().split()[-1]
-            AUTOGROUP.write_text(str(PRIORITY))
-            config.add_cleanup(functools.partial(AUTOGROUP.write_text, before))
+        before = set_session_priority(str(PRIORITY))
+        config.add_cleanup(functools.partial(set_session_priority, before))
+
+
+def set_session_priority(priority: str) -> str:
+    """Set the nice value of this session, as far as that is permitted, and return the one before.
+
+    The session of init has none, and a program started by a supervisor may be in it: start a session.
+    """
+    before = "0"
+    with contextlib.suppress(OSError):
+        if not AUTOGROUP.read_text():
+            os.setsid()
+        before = AUTOGROUP.read_text().rpartition(" ")[2].strip() or before
+        AUTOGROUP.write_text(priority)
+    return before
 
 
 def is_xdist_worker(config: pytest.Config) -> bool:

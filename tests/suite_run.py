@@ -17,6 +17,7 @@ LOGS = ROOT / "target" / "tests"
 BASE_AGE_S = 12 * 3600
 SLOWEST_COUNT = 25
 STEPS_AT_A_TIME = 2
+LAST_LINES = 15
 
 
 class Step(NamedTuple):
@@ -119,8 +120,11 @@ def show(ended: Ended) -> Ended:
     return ended
 
 
-def summarize(ended: Iterable[Ended]) -> None:
-    """Print the slowest tests, those skipped or run once more, the seconds by suite and step, and last the failures."""
+def summarize(ended: list[Ended]) -> None:
+    """Print the slowest tests, those skipped or run once more, the seconds by suite and step, and last the failures.
+
+    A step that failed without a failed test, such as an internal error of pytest, is there with its last lines.
+    """
     reports = [report for each in ended for report in read_reports(each.step.log.with_suffix(".jsonl"))]
     print(f"slowest {SLOWEST_COUNT} tests:")
     for report in sorted(reports, key=lambda each: -each["wall_s"])[:SLOWEST_COUNT]:
@@ -131,6 +135,10 @@ def summarize(ended: Iterable[Ended]) -> None:
     for step, code, wall_s in ended:
         print(f"  {wall_s:5.0f} s  {step.suite}: {step.name}{f', exit code {code}' if code else ''}")
     list_tests(reports, "failed", "failed:")
+    for step in (each.step for each in ended if each.code):
+        if not any(each["outcome"] == "failed" for each in read_reports(step.log.with_suffix(".jsonl"))):
+            last = step.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+            print(f"end of {step.suite}: {step.name}", *last, sep="\n  ")
 
 
 def list_tests(reports: Iterable[dict[str, Any]], outcome: str, title: str) -> None:
