@@ -1,6 +1,5 @@
 //! The send path of one port: its streams, interleaved by one schedule.
 
-use nodrop_model::CATCH_UP_MAX_S;
 use nodrop_port::clock::Clock;
 use nodrop_port::timetable::{EgressPort, Frame, Report, Timetable};
 use nodrop_port::{Fill, PortError, Slot, Transmit};
@@ -12,8 +11,6 @@ use crate::schedule::Schedule;
 use crate::send_times::SendTimes;
 use crate::shared_counters::SharedCounters;
 
-/// Time after the end of a trial in which frames due by the end are still sent.
-const END_GRACE_NS: u64 = (CATCH_UP_MAX_S * 1e9) as u64;
 /// Restriction of self-paced ports, and the fix.
 pub(crate) const USER_SPACE_ONLY: &str =
     "cannot be sent from the kernel; use a back end that sends from user space (af_xdp, af_packet)";
@@ -50,6 +47,8 @@ pub(crate) struct Pace {
     pub(crate) pacer: Pacer,
     /// End of `pacer`, since the trial's start.
     pub(crate) end_ns: u64,
+    /// Time after the end in which frames due by the end are still sent.
+    pub(crate) grace_ns: u64,
     pub(crate) catch_up_max_ns: u64,
     pub(crate) trial_tag: u8,
 }
@@ -127,8 +126,8 @@ impl<'a> SendLane<'a> {
         self.streams.iter().map(|state| state.stream as usize).zip(counts)
     }
 
-    pub(crate) fn trial_tag(&self) -> u8 {
-        self.pace.trial_tag
+    pub(crate) fn pace(&self) -> &Pace {
+        &self.pace
     }
 
     /// Return the lane's timetable for a self-paced port, or the reason why it is unsupported.
@@ -176,7 +175,7 @@ impl<'a> SendLane<'a> {
         let Some(now_ns) = clock.steady_ns().checked_sub(shared.start_ns) else { return Ok(0) };
         self.set_end(shared.end_ns.load(Relaxed));
         self.times.poll(now_ns);
-        if self.next >= self.pace.pacer.intended_count() || now_ns > self.pace.end_ns + END_GRACE_NS {
+        if self.next >= self.pace.pacer.intended_count() || now_ns > self.pace.end_ns + self.pace.grace_ns {
             self.done = true;
             shared.sending.fetch_sub(1, Relaxed);
             return Ok(0);

@@ -149,6 +149,7 @@ fn build_pace(port: usize, outgoing: &[OutgoingStream<'_>], context: &TrialConte
     Pace {
         pacer: Pacer::with_pattern(load_pps, *duration_s, pattern, port),
         end_ns: context.duration_ns(),
+        grace_ns: (context.request.end_grace_s() * 1e9) as u64,
         catch_up_max_ns: (context.request.catch_up_max_s * 1e9) as u64,
         trial_tag: context.tag,
     }

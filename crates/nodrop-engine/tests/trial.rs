@@ -5,7 +5,7 @@ mod worker_clock;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
 use nodrop_model::{
@@ -392,6 +392,41 @@ fn overdue_frames_are_not_sent_and_the_stall_is_reported() {
             .any(|doubt| matches!(doubt.reason, DoubtReason::SenderStalled { .. })
                 && doubt.validity == Validity::Suspect)
     );
+}
+
+/// A port whose call stalls once, after this many frames.
+struct StalledTx {
+    frames: usize,
+    stalls_after: usize,
+    stall: Duration,
+}
+
+impl Transmit for StalledTx {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
+        let mut bytes = vec![0; frame_len_max];
+        for position in 0..count {
+            fill.fill(position, Slot { bytes: &mut bytes, tag: &mut { u32::MAX } });
+        }
+        if (self.frames..self.frames + count).contains(&self.stalls_after) {
+            std::thread::sleep(self.stall);
+        }
+        self.frames += count;
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_sender_that_stalls_at_the_end_sends_the_rest_if_no_frame_may_go_unsent() {
+    let sent_count = |catch_up_max_s: f64| {
+        let [near, _] = loopback::pair(QUEUE_SLOTS);
+        let tx = StalledTx { frames: 0, stalls_after: 950, stall: Duration::from_millis(100) };
+        let ports = vec![Port { name: "near".to_owned(), tx, rx: near.1 }];
+        let mut engine = Engine::new(ports, vec![stream(10, 0, 0)], vec![], SystemClock).unwrap();
+        let request = TrialRequest { loads_pps: vec![1000.0], catch_up_max_s, ..request(1000.0, 1.0) };
+        measure(&mut engine, &request).streams[0].offered_count
+    };
+    assert_eq!(sent_count(1.0), 1000);
+    assert!(sent_count(0.5) < 1000);
 }
 
 #[test]

@@ -48,11 +48,5 @@ pub const PROTOCOL_VERSION: u32 = 7;
 /// Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 5.
 pub const UNSENT_TOLERANCE_S: f64 = 10e-6;
 
-/// Time after the end of sending in which a stalled sender may still catch up, in seconds.
-///
-/// Stalls in the middle of a trial are caught up with anyway; without this allowance, the time of the stall would
-/// decide whether frames count as lost.
-pub const CATCH_UP_MAX_S: f64 = 5e-3;
-
 /// Longest wait for frames still in flight after sending, in seconds (RFC 2544 section 23).
 pub const DRAIN_MAX_S: f64 = 2.0;
