@@ -88,11 +88,14 @@ class EngineProcess:
         end_s, limit_s = now_s + timeout_s, now_s + silence_max_s
         while True:
             self._check_alive()
-            line = self._child.read_line(POLL_S)
+            # Read once more after the limit: beside threads that poll at a high priority, this process may get no CPU time
+            # for seconds, in which the engine did report.
+            is_overdue = time.monotonic() >= min(end_s, limit_s)
+            line = self._child.read_line(0.0 if is_overdue else POLL_S)
             if line is None:
                 if self._child.has_closed_output:
                     raise EngineDied(self._describe_end())
-                if time.monotonic() >= min(end_s, limit_s):  # a line that came meanwhile has been read
+                if is_overdue:
                     break
                 continue
             limit_s = time.monotonic() + silence_max_s
