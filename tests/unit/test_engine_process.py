@@ -4,6 +4,7 @@ import json
 from collections import deque
 
 import pytest
+
 from nodrop.generator import engine_process
 from nodrop.generator.engine_process import PROTOCOL_VERSION, EngineDied, EngineProcess
 

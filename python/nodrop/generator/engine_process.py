@@ -88,8 +88,8 @@ class EngineProcess:
         end_s, limit_s = now_s + timeout_s, now_s + silence_max_s
         while True:
             self._check_alive()
-            # Read once more after the limit: beside threads that poll at a high priority, this process may get no CPU time
-            # for seconds, in which the engine did report.
+            # Read once more after the limit: beside threads that poll at a high priority, this process may get no CPU
+            # time for seconds, in which the engine did report.
             is_overdue = time.monotonic() >= min(end_s, limit_s)
             line = self._child.read_line(0.0 if is_overdue else POLL_S)
             if line is None:
