@@ -37,7 +37,9 @@ from nodrop.model.trial import (
     ValidityStatus,
 )
 
-ANSWER_TIMEOUT_S = 10.0
+ANSWER_TIMEOUT_S = 30.0
+"""Time for a reply beyond what a request asks for. Opening ports waits for the kernel's RTNL lock and RCU grace
+periods: kernel threads get little CPU time beside threads that poll at a high priority."""
 SILENCE_MAX_S = 3.0
 """Longest time between a report of a trial and the next one or the reply, beyond the time between two reports; frames
 in flight take up to 2 s of it."""

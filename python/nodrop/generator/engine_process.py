@@ -14,7 +14,7 @@ from nodrop.system.native_binaries import find_binary
 PROTOCOL_VERSION = 7
 POLL_S = 1.0
 """Longest wait before `check_alive` is called again."""
-HELLO_TIMEOUT_S = 10.0
+HELLO_TIMEOUT_S = 30.0
 END_TIMEOUT_S = 2.0
 LOG_LINES = 5
 

@@ -29,7 +29,7 @@ STRESSORS: dict[AntagonistKind, tuple[str, ...]] = {
     "cache": ("--cache", "1", "--cache-level", "3"),
 }
 DURATION_MAX = "24h"
-READY_TIMEOUT_S = 10.0
+READY_TIMEOUT_S = 30.0
 POLL_S = 0.02
 BUSY_TICKS = 2
 """CPU time of a stressor, in clock ticks, from which it counts as started."""

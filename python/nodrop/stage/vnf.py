@@ -12,7 +12,7 @@ from nodrop.stage.sut_process import SutChild, stop_all
 from nodrop.system.json_child import LineReader, parse_object
 from nodrop.system.native_binaries import find_binary
 
-READY_TIMEOUT_S = 10.0
+READY_TIMEOUT_S = 30.0
 READY_TIMEOUT_EACH_S = 0.25
 FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "xdp": "xdp"}
 """SUTs that nodrop-vnf implements, with its name for each."""

@@ -26,7 +26,7 @@ from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import SizeShare, Stream, Traffic
 from nodrop.model.trex import TrexPlan
 
-ANSWER_TIMEOUT_S = 10.0
+ANSWER_TIMEOUT_S = 30.0
 SIGNATURE_BYTES = 18
 FCS_BYTES = 4
 FRAME_BYTES_MIN = 64
