@@ -1,6 +1,6 @@
 //! Supervision of a running trial: frequent loss checks, stop rule, windows, and the wait for frames in flight.
 
-use nodrop_model::{CpuSpeed, DRAIN_MAX_S, LoadPattern, StopClause, StopRule, Window, Windows};
+use nodrop_model::{CpuSpeed, DRAIN_MAX_S, LoadPattern, StopClause, StopRule, TrialRequest, Window, Windows};
 use nodrop_port::clock::Clock;
 use nodrop_port::thread;
 use std::sync::PoisonError;
@@ -142,6 +142,8 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     fn stop_sending(&mut self, clause: Option<StopClause>) {
         let end_ns = self.elapsed_ns() + END_NOTICE_NS;
         if end_ns < self.shared.end_ns.load(Relaxed) {
+            // A tester that is too slow for the load would send for as long again.
+            self.shared.grace_ns.fetch_min(TrialRequest::END_GRACE_NS, Relaxed);
             self.shared.end_ns.store(end_ns, Relaxed);
             self.timeline.sent_for_s = end_ns as f64 / 1e9;
             self.timeline.stopped_early = true;

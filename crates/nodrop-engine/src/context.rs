@@ -23,7 +23,7 @@ pub(crate) struct TrialContext<'a> {
 
 impl TrialContext<'_> {
     pub(crate) fn duration_ns(&self) -> u64 {
-        (self.request.duration_s * 1e9).round() as u64
+        self.request.duration_ns()
     }
 
     pub(crate) fn loss_check_ns(&self) -> u64 {

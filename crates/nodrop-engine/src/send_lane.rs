@@ -47,8 +47,6 @@ pub(crate) struct Pace {
     pub(crate) pacer: Pacer,
     /// End of `pacer`, since the trial's start.
     pub(crate) end_ns: u64,
-    /// Time after the end in which frames due by the end are still sent.
-    pub(crate) grace_ns: u64,
     pub(crate) catch_up_max_ns: u64,
     pub(crate) trial_tag: u8,
 }
@@ -126,8 +124,8 @@ impl<'a> SendLane<'a> {
         self.streams.iter().map(|state| state.stream as usize).zip(counts)
     }
 
-    pub(crate) fn pace(&self) -> &Pace {
-        &self.pace
+    pub(crate) fn trial_tag(&self) -> u8 {
+        self.pace.trial_tag
     }
 
     /// Return the lane's timetable for a self-paced port, or the reason why it is unsupported.
@@ -175,7 +173,7 @@ impl<'a> SendLane<'a> {
         let Some(now_ns) = clock.steady_ns().checked_sub(shared.start_ns) else { return Ok(0) };
         self.set_end(shared.end_ns.load(Relaxed));
         self.times.poll(now_ns);
-        if self.next >= self.pace.pacer.intended_count() || now_ns > self.pace.end_ns + self.pace.grace_ns {
+        if self.next >= self.pace.pacer.intended_count() || now_ns > self.pace.end_ns + shared.grace_ns.load(Relaxed) {
             self.done = true;
             shared.sending.fetch_sub(1, Relaxed);
             return Ok(0);

@@ -1,5 +1,6 @@
 //! Counters shared by workers and conductor while a trial runs: a few per series, each written by only one thread.
 
+use nodrop_model::TrialRequest;
 use nodrop_port::thread;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -28,6 +29,8 @@ pub(crate) struct SharedCounters {
     pub(crate) arrivals: Vec<CachePadded<Arrivals>>,
     /// End of sending, relative to `start_ns`; may be brought forward or postponed during the trial.
     pub(crate) end_ns: AtomicU64,
+    /// Time after the end in which frames due by the end are still sent; shorter once the end is brought forward.
+    pub(crate) grace_ns: AtomicU64,
     /// Number of loss checks begun by the conductor; receivers record missing frames when it changes.
     pub(crate) loss_check: AtomicU64,
     /// Set when receivers shall finish.
@@ -51,6 +54,7 @@ impl SharedCounters {
             offered: (0..series_count).map(|_| CachePadded::default()).collect(),
             arrivals: (0..series_count).map(|_| CachePadded::default()).collect(),
             end_ns: AtomicU64::new(duration_ns),
+            grace_ns: AtomicU64::new(TrialRequest::END_GRACE_NS),
             loss_check: AtomicU64::new(0),
             stop_receiving: AtomicBool::new(false),
             sending: AtomicUsize::new(sending_ports),

@@ -5,7 +5,7 @@ use nodrop_port::{PortError, self_paced};
 use nodrop_wire::Frames;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::send_lane::{Pace, SendLane, frame};
+use crate::send_lane::{SendLane, frame};
 use crate::shared_counters::SharedCounters;
 
 /// Return the reason why a self-paced port cannot send these streams; None if it can.
@@ -23,14 +23,15 @@ pub fn unsupported_reason<'a>(streams: impl IntoIterator<Item = &'a Frames>) -> 
 
 /// Send from self-paced ports; return when their timetables have ended.
 pub(crate) fn send(mut lanes: Vec<(EgressPort, &mut SendLane<'_>)>, shared: &SharedCounters) -> Result<(), PortError> {
-    let Some(&Pace { grace_ns, trial_tag, .. }) = lanes.first().map(|(_, lane)| lane.pace()) else { return Ok(()) };
+    let Some(trial_tag) = lanes.first().map(|(_, lane)| lane.trial_tag()) else { return Ok(()) };
     let reports = {
         let timetables = lanes
             .iter()
             .map(|(egress, lane)| lane.timetable(*egress))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|message| PortError::Request { port: "timetable".to_owned(), message })?;
-        let window = TrialWindow { start_ns: shared.start_ns, end_ns: &shared.end_ns, grace_ns, trial_tag };
+        let SharedCounters { start_ns, end_ns, grace_ns, .. } = shared;
+        let window = TrialWindow { start_ns: *start_ns, end_ns, grace_ns, trial_tag };
         let readers: Vec<&SendLane<'_>> = lanes.iter().map(|(_, lane)| &**lane).collect();
         let unsent_counts: Vec<AtomicU64> = lanes.iter().map(|_| AtomicU64::new(0)).collect();
         self_paced::send(&timetables, window, |index, progress| {

@@ -4,6 +4,7 @@ use nodrop_model::{TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::sched::ThreadTimes;
 use nodrop_port::{PortError, Receive, Transmit};
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::conductor::Conductor;
 use crate::context::TrialContext;
@@ -45,6 +46,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let head_start_ns = if has_self_paced { SELF_PACED_HEAD_START_NS } else { HEAD_START_NS };
     let start_ns = clock.steady_ns() + head_start_ns;
     let shared = SharedCounters::new(start_ns, context.duration_ns(), context.series.counts.count(), sending_ports);
+    shared.grace_ns.store(context.request.end_grace_ns(), Relaxed);
     let samplers = SpeedSamplers::new(context.request.disturbances.as_ref(), context.cores);
     let mut conductor = Conductor::new(context, clock, &shared, &samplers, on_window);
     let workers = std::thread::scope(|scope| {
@@ -149,7 +151,6 @@ fn build_pace(port: usize, outgoing: &[OutgoingStream<'_>], context: &TrialConte
     Pace {
         pacer: Pacer::with_pattern(load_pps, *duration_s, pattern, port),
         end_ns: context.duration_ns(),
-        grace_ns: (context.request.end_grace_s() * 1e9) as u64,
         catch_up_max_ns: (context.request.catch_up_max_s * 1e9) as u64,
         trial_tag: context.tag,
     }

@@ -394,11 +394,12 @@ fn overdue_frames_are_not_sent_and_the_stall_is_reported() {
     );
 }
 
-/// A port whose call stalls once, after this many frames.
+/// A port whose calls stall from one number of frames on: once, or each time.
 struct StalledTx {
     frames: usize,
     stalls_after: usize,
     stall: Duration,
+    once: bool,
 }
 
 impl Transmit for StalledTx {
@@ -407,7 +408,8 @@ impl Transmit for StalledTx {
         for position in 0..count {
             fill.fill(position, Slot { bytes: &mut bytes, tag: &mut { u32::MAX } });
         }
-        if (self.frames..self.frames + count).contains(&self.stalls_after) {
+        let has_stalled = self.frames > self.stalls_after;
+        if self.frames + count > self.stalls_after && !(has_stalled && self.once) {
             std::thread::sleep(self.stall);
         }
         self.frames += count;
@@ -415,18 +417,31 @@ impl Transmit for StalledTx {
     }
 }
 
+fn stalled_engine(stalls_after: usize, once: bool) -> Engine<StalledTx, LoopbackRx, SystemClock> {
+    let [near, _] = loopback::pair(QUEUE_SLOTS);
+    let tx = StalledTx { frames: 0, stalls_after, stall: Duration::from_millis(100), once };
+    let ports = vec![Port { name: "near".to_owned(), tx, rx: near.1 }];
+    Engine::new(ports, vec![stream(10, 0, 0)], vec![], SystemClock).unwrap()
+}
+
 #[test]
 fn a_sender_that_stalls_at_the_end_sends_the_rest_if_no_frame_may_go_unsent() {
     let sent_count = |catch_up_max_s: f64| {
-        let [near, _] = loopback::pair(QUEUE_SLOTS);
-        let tx = StalledTx { frames: 0, stalls_after: 950, stall: Duration::from_millis(100) };
-        let ports = vec![Port { name: "near".to_owned(), tx, rx: near.1 }];
-        let mut engine = Engine::new(ports, vec![stream(10, 0, 0)], vec![], SystemClock).unwrap();
         let request = TrialRequest { loads_pps: vec![1000.0], catch_up_max_s, ..request(1000.0, 1.0) };
-        measure(&mut engine, &request).streams[0].offered_count
+        measure(&mut stalled_engine(950, true), &request).streams[0].offered_count
     };
     assert_eq!(sent_count(1.0), 1000);
     assert!(sent_count(0.5) < 1000);
+}
+
+#[test]
+fn a_sender_that_is_too_slow_does_not_prolong_a_trial_that_is_stopped() {
+    let stop = Some(StopRule { elapsed_s: Some(0.3), ..StopRule::default() });
+    let request = TrialRequest { loads_pps: vec![20_000.0], stop, ..request(20_000.0, 20.0) };
+    let begin = Instant::now();
+    let reply = measure(&mut stalled_engine(0, false), &request);
+    assert!(reply.stopped_early && reply.streams[0].offered_count < reply.streams[0].intended_count);
+    assert!(begin.elapsed().as_secs_f64() < 10.0);
 }
 
 #[test]

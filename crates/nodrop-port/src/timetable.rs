@@ -58,8 +58,8 @@ pub struct TrialWindow<'a> {
     pub start_ns: u64,
     /// End of sending, relative to `start_ns`; may be brought forward or postponed during the trial.
     pub end_ns: &'a AtomicU64,
-    /// Time after the end in which frames due by the end are still sent.
-    pub grace_ns: u64,
+    /// Time after the end in which frames due by the end are still sent; may change with the end.
+    pub grace_ns: &'a AtomicU64,
     /// Trial number in the mark.
     pub trial_tag: u8,
 }

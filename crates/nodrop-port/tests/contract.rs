@@ -116,7 +116,7 @@ fn a_timetable_is_kept_by_itself() {
     };
     let start_ns = SystemClock.steady_ns() + 40_000_000;
     let end_ns = AtomicU64::new(199_999_000);
-    let window = TrialWindow { start_ns, end_ns: &end_ns, grace_ns: 1_000_000_000, trial_tag: 9 };
+    let window = TrialWindow { start_ns, end_ns: &end_ns, grace_ns: &AtomicU64::new(1_000_000_000), trial_tag: 9 };
     let before_ns = SystemClock.wall_ns();
     let progress = AtomicU64::new(0);
     let reports =

@@ -74,7 +74,7 @@ struct Monitor<'a> {
 impl Monitor<'_> {
     fn is_done(&self) -> bool {
         let elapsed_ns = SystemClock.steady_ns().saturating_sub(self.window.start_ns);
-        let last_ns = self.window.end_ns.load(Relaxed) + self.window.grace_ns + OVERDUE_NS;
+        let last_ns = self.window.end_ns.load(Relaxed) + self.window.grace_ns.load(Relaxed) + OVERDUE_NS;
         elapsed_ns > last_ns || (0..self.timetables.len()).all(|at| lane_number(self.values, at, lane::DONE) != 0)
     }
 
@@ -105,6 +105,7 @@ impl Monitor<'_> {
             if is_later {
                 set(lane::FRAME_COUNT, timetable.frame_count_by(end_ns));
             }
+            set(lane::GRACE_NS, self.window.grace_ns.load(Relaxed));
             set(lane::END_NS, end_ns);
             if is_later {
                 // The earlier end may have passed; the program finds out again whether it is done.

@@ -145,7 +145,7 @@ pub(super) fn fill(values: &SharedValues, timetables: &[Timetable<'_>], window: 
         set(lane::INTERFACE, u64::from(timetable.egress.interface_index));
         set(lane::WALL_START_NS, window.start_ns.wrapping_add(wall_offset_ns));
         set(lane::TRIAL, u64::from(window.trial_tag) << 40);
-        set(lane::GRACE_NS, window.grace_ns);
+        set(lane::GRACE_NS, window.grace_ns.load(Relaxed));
         set(lane::INDEX, index as u64);
         for (position, stream) in timetable.order.iter().enumerate() {
             values[ORDER_AT + order_at + position].store((stream_at + *stream as usize) as u64, Relaxed);
