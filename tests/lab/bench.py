@@ -12,6 +12,7 @@ from tests.waiting import stretch
 
 from nodrop import plan as planning
 from nodrop.config.load import build_config
+from nodrop.formatting.messages import format_message
 from nodrop.generator.base import TrialInterrupted
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.plan import Plan
@@ -57,7 +58,10 @@ class Bench(NamedTuple):
 
     def measure(self, load_pps: float, duration_s: float, stop: StopRule | None = None) -> TrialResult:
         trial = Trial(intended_load_pps=load_pps, duration_s=duration_s, stop=stop)
-        return self.measurer.measure(trial, 0, "search", lambda *_: None)
+        result = self.measurer.measure(trial, 0, "search", lambda *_: None)
+        died = [format_message(doubt) for doubt in result.validity.doubts if doubt.code == "engine_died"]
+        assert not died, died
+        return result
 
     def measure_faults(self, load_pps: float, *faults: Fault, end_count: int) -> TrialResult:
         """Run a trial with each fault in its turn, which ends once so many frames are offered after the last one.

@@ -88,10 +88,10 @@ class EngineProcess:
         end_s, limit_s = now_s + timeout_s, now_s + silence_max_s
         while True:
             self._check_alive()
-            # Read once more after the limit: beside threads that poll at a high priority, this process may get no CPU
-            # time for seconds, in which the engine did report.
+            # Wait once more after the limit: beside threads that poll at a high priority, this process may get no CPU
+            # time for seconds, and a virtual machine may pause as a whole.
             is_overdue = time.monotonic() >= min(end_s, limit_s)
-            line = self._child.read_line(0.0 if is_overdue else POLL_S)
+            line = self._child.read_line(POLL_S)
             if line is None:
                 if self._child.has_closed_output:
                     raise EngineDied(self._describe_end())
