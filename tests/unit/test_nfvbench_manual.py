@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from tests.nfvbench_manual import CONFIGURATION, LINES, Line
 from tests.running import Listener, make_environment, make_plan
+from tests.unit.test_nfvbench_flags import parse_flags
 
 from nodrop.cli import main
 from nodrop.cli.nfvbench_flags import iter_set_flags
-from nodrop.cli.run import load_config, run
+from nodrop.cli.run import load_config
 from nodrop.plan import build_plan
 from nodrop.run import machine_lock
 from nodrop.run.execute import execute
@@ -42,7 +43,7 @@ def in_a_directory_with_the_configuration(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def flags(line: Line) -> dict[str, Any]:
-    return run.make_context("run", shlex.split(line.text)).params
+    return parse_flags(*shlex.split(line.text))
 
 
 def value_at(values: Mapping[str, Any], key: str) -> Any:

@@ -87,8 +87,8 @@ def _make_settings(keys: Mapping[str, Any]) -> list[str]:
 
 
 def _run_command(context: click.Context, name: str, arguments: list[str]) -> int:
-    group = context.find_root().command
-    assert isinstance(group, click.Group)
-    command = group.get_command(context, name)
+    root = context.find_root()
+    assert isinstance(root.command, click.Group)
+    command = root.command.get_command(root, name)
     assert command
-    return int(command.main(arguments, prog_name=f"nodrop {name}", standalone_mode=False) or 0)
+    return int(command.main(arguments, prog_name=name, parent=root, standalone_mode=False) or 0)
