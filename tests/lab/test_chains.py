@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.lab.bench import Bench, Fault, bench
-from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, await_empty, network_namespaces
+from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, LabNamespaces, await_empty
 from tests.waiting import stretch
 
 from nodrop.model.trial import TrialResult
@@ -155,7 +155,7 @@ def test_64_chains_come_up_carry_frames_and_go() -> None:
         result = measure_observed(lab, 6_400)
         facts, plan = lab.stage.facts, lab.plan
         assert_counts_add_up(lab, result)
-        namespaces = network_namespaces(facts)
+        namespaces = LabNamespaces(facts)
         processes = [process.pid for process in facts.sut_processes]
     await_empty(namespaces)
     assert len(processes) == 66 and not any(Path(f"/proc/{pid}").exists() for pid in processes)

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,20 +92,31 @@ def network_namespace(pid: int | str) -> str:
     return str(Path(f"/proc/{pid}/ns/net").readlink())
 
 
-def network_namespaces(facts: StageFacts) -> set[str]:
-    return {network_namespace(pid) for pid in (facts.tester_pid, facts.sut_pid)}
+class LabNamespaces:
+    """The network namespaces of a lab.
+
+    They stay open: the kernel gives the number of a namespace that has gone to a new one, perhaps of another test.
+    """
+
+    def __init__(self, facts: StageFacts) -> None:
+        """Open them."""
+        self.names = set[str]()
+        for pid in (facts.tester_pid, facts.sut_pid):
+            descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            weakref.finalize(self, os.close, descriptor)
+            self.names.add(network_namespace(pid))
 
 
-def processes_in(namespaces: set[str]) -> set[int]:
+def processes_in(namespaces: LabNamespaces) -> set[int]:
     pids = set()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if network_namespace(entry.name) in namespaces:
+            if network_namespace(entry.name) in namespaces.names:
                 pids.add(int(entry.name))
     return pids
 
 
-def await_empty(namespaces: set[str]) -> None:
+def await_empty(namespaces: LabNamespaces) -> None:
     await_true(lambda: not processes_in(namespaces), lambda: f"processes remain: {processes_in(namespaces)}")
 
 
@@ -121,15 +133,15 @@ def process_with_lab(sut: SutKind, *prefix: str) -> Iterator[tuple[subprocess.Po
 
 def test_a_lab_has_two_namespaces_apart_from_the_callers() -> None:
     with NetnsStage(lab_plan(), "test") as stage:
-        namespaces = network_namespaces(stage.facts)
-        assert len(namespaces) == 2
-        assert network_namespace("self") not in namespaces
+        namespaces = LabNamespaces(stage.facts)
+        assert len(namespaces.names) == 2
+        assert network_namespace("self") not in namespaces.names
 
 
 def test_a_lab_leaves_no_process_and_no_link_behind() -> None:
     links = socket.if_nameindex()
     with NetnsStage(lab_plan(), "test") as stage:
-        namespaces = network_namespaces(stage.facts)
+        namespaces = LabNamespaces(stage.facts)
         assert processes_in(namespaces) == {stage.facts.tester_pid, stage.facts.sut_pid}
         assert socket.if_nameindex() == links
     assert processes_in(namespaces) == set()
@@ -179,7 +191,7 @@ def test_without_privilege_the_lab_stands_in_a_user_namespace_and_carries_frames
     prefix = ("-c", WITHOUT_PRIVILEGE)
     with process_with_lab("bridge", *prefix) as (process, facts):
         assert facts.privilege == "user namespace"
-        namespaces = network_namespaces(facts)
+        namespaces = LabNamespaces(facts)
         send_across(facts, "tester0", "tester1", BRIDGED_MAC, *prefix)
         process.kill()
         process.wait()
@@ -188,13 +200,13 @@ def test_without_privilege_the_lab_stands_in_a_user_namespace_and_carries_frames
 
 def test_two_labs_of_the_same_plan_stand_side_by_side() -> None:
     with NetnsStage(lab_plan(), "one") as one, NetnsStage(lab_plan(), "two") as two:
-        assert not network_namespaces(one.facts) & network_namespaces(two.facts)
+        assert not LabNamespaces(one.facts).names & LabNamespaces(two.facts).names
 
 
 def test_a_killed_holder_takes_the_lab_with_it_and_is_noticed() -> None:
     with NetnsStage(lab_plan(), "test") as stage:
         stage.check_alive()
-        namespaces = network_namespaces(stage.facts)
+        namespaces = LabNamespaces(stage.facts)
         os.kill(stage.facts.tester_pid, signal.SIGKILL)
         await_empty(namespaces)
         for _ in range(2):
@@ -213,7 +225,7 @@ def test_a_killed_keeper_is_noticed() -> None:
 def test_a_killed_caller_takes_the_lab_with_it(sut: SutKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_fake_vnf(tmp_path, monkeypatch, """echo '{"event":"ready"}'; cat""")
     with process_with_lab(sut) as (process, facts):
-        namespaces = network_namespaces(facts)
+        namespaces = LabNamespaces(facts)
         process.kill()
         process.wait()
         await_empty(namespaces)
@@ -221,7 +233,7 @@ def test_a_killed_caller_takes_the_lab_with_it(sut: SutKind, tmp_path: Path, mon
 
 def test_an_interrupted_caller_takes_the_lab_down() -> None:
     with process_with_lab("bridge") as (process, facts):
-        namespaces = network_namespaces(facts)
+        namespaces = LabNamespaces(facts)
         process.send_signal(signal.SIGINT)
         process.wait()
         await_empty(namespaces)

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 from tests.lab.bench import Bench, bench
-from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, await_empty, await_failure, network_namespaces
+from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, LabNamespaces, await_empty, await_failure
 from tests.running import plan_lab
 from tests.waiting import stretch
 
@@ -177,7 +177,7 @@ def test_a_killed_holder_takes_every_part_of_the_sut_along(sut: SutKind, require
     require_sut(sut)
     mounts = Path("/proc/self/mounts").read_text()
     with NetnsStage(plan_lab(sut), "test") as stage:
-        namespaces = network_namespaces(stage.facts)
+        namespaces = LabNamespaces(stage.facts)
         processes = [identify_process(process.pid) for process in stage.facts.sut_processes]
         os.kill(stage.facts.tester_pid, signal.SIGKILL)
         await_empty(namespaces)
@@ -197,7 +197,7 @@ def test_whichever_process_of_a_sut_dies_is_noticed_and_nothing_stays(
 ) -> None:
     require_sut(sut)
     with NetnsStage(plan_lab(sut, **keys), "test") as stage:
-        namespaces = network_namespaces(stage.facts)
+        namespaces = LabNamespaces(stage.facts)
         stage.check_alive()
         os.kill(stage.facts.sut_processes[position].pid, signal.SIGKILL)
         with pytest.raises(StageError, match=r"the SUT of lab test failed: .* was killed by SIGKILL"):
