@@ -4,7 +4,6 @@ A test that lacks a tool or a privilege is skipped; with NODROP_REQUIRE_LAB=1, a
 in which no lab test passed. Runs ignore the measurement lock, as tests may run side by side.
 """
 
-import contextlib
 import functools
 import json
 import os
@@ -20,10 +19,6 @@ import pytest
 from tests.suites import GATE, load_suites
 
 os.environ["NODROP_ALONGSIDE"] = "1"
-AUTOGROUP = Path("/proc/self/autogroup")
-PRIORITY = -10
-"""Priority of the tests' session. A tester or SUT that polls leaves a session without priority 3 % of its CPU.
-Source: sched(7), "The autogroup feature"."""
 LAB_REQUIRED = os.environ.get("NODROP_REQUIRE_LAB") == "1"
 
 
@@ -76,28 +71,15 @@ def skip_or_fail(reason: str) -> NoReturn:
 def pytest_configure(config: pytest.Config) -> None:
     for suite in load_suites().values():
         config.addinivalue_line("markers", f"{suite.name}: if it fails, {suite.failure}")
-    if not is_xdist_worker(config):
-        before = set_session_priority(str(PRIORITY))
-        config.add_cleanup(functools.partial(set_session_priority, before))
 
 
-def set_session_priority(priority: str) -> str:
-    """Set the nice value of this session, as far as that is permitted, and return the one before.
+@pytest.hookimpl(tryfirst=True)  # before fixtures start programs
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give testers and SUTs priority only in tests of measured figures, which run alone.
 
-    The session of init has none, and a program started by a supervisor may be in it: start a session.
+    Beside others, a process that polls with priority keeps tests and kernel threads off their CPUs for seconds.
     """
-    before = "0"
-    with contextlib.suppress(OSError):
-        if not AUTOGROUP.read_text():
-            os.setsid()
-        before = AUTOGROUP.read_text().rpartition(" ")[2].strip() or before
-        AUTOGROUP.write_text(priority)
-    return before
-
-
-def is_xdist_worker(config: pytest.Config) -> bool:
-    """Return whether this process is a worker of pytest-xdist, whose controller is in the same session."""
-    return hasattr(config, "workerinput")
+    os.environ["NODROP_PRIORITY"] = "raised" if "truth" in item.keywords else "normal"
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects
@@ -140,7 +122,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Fail the suite `gate` if the lab is required and no lab test passed."""
     option = session.config.option
     is_complete = LAB_REQUIRED and not exitstatus and not option.collectonly and GATE in option.markexpr.split()
-    if not is_complete or is_xdist_worker(session.config):  # the controller sees all reports
+    if not is_complete or hasattr(session.config, "workerinput"):  # the controller of pytest-xdist sees all reports
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     passed = reporter.stats.get("passed", []) if reporter else []

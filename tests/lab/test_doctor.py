@@ -1,13 +1,18 @@
 """`nodrop doctor` on this machine, and on machines with something missing."""
 
+import os
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.running import plan_lab
 
-from nodrop.cli.doctor import doctor
+from nodrop.cli import nodrop
+from nodrop.generator.engine_process import EngineProcess
 from nodrop.run import self_test
 from nodrop.stage import capability_checks, namespace
+from nodrop.stage.netns import NetnsStage
+from nodrop.stage.sut_process import PRIORITY
 
 pytestmark = pytest.mark.lab
 
@@ -20,7 +25,7 @@ def install(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> No
 
 
 def test_a_machine_that_has_everything_is_told_that_a_run_works() -> None:
-    result = CliRunner().invoke(doctor)
+    result = CliRunner().invoke(nodrop, ["doctor"])
     assert result.exit_code == 0, result.output
     assert len([line for line in result.output.splitlines() if line.startswith(("ok", "note"))]) == 18
     assert "ok    af_packet" in result.output
@@ -42,7 +47,7 @@ def test_a_program_that_does_not_run_fails_the_machine_with_status_4(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(tmp_path, monkeypatch, "exit 1")
-    result = CliRunner().invoke(doctor)
+    result = CliRunner().invoke(nodrop, ["doctor"])
     assert result.exit_code == 4
     assert "no    engine        does not run" in result.output
 
@@ -62,6 +67,22 @@ def test_a_refused_namespace_is_reported_with_a_remedy(monkeypatch: pytest.Monke
     check = capability_checks.check_namespaces()
     assert not check.ok
     assert "run as root" in check.remedy
+
+
+@pytest.mark.usefixtures("require_root")
+@pytest.mark.parametrize(("priority", "niceness"), [("raised", -10), ("normal", os.getpriority(os.PRIO_PROCESS, 0))])
+def test_tester_and_sut_take_priority_unless_it_is_to_stay_normal(
+    priority: str, niceness: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PRIORITY, priority)
+    with NetnsStage(plan_lab("vnf-l2"), "test") as stage:
+        engine = EngineProcess(stage.facts.tester_pid, stage.check_alive)
+        pids = [engine._child.pid, *(process.pid for process in stage.facts.sut_processes)]
+        assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in pids] == [niceness] * 2
+        engine.end()
+    check = capability_checks.check_priority()
+    assert check.ok == (priority == "raised")
+    assert (f"unset {PRIORITY}" in check.remedy) == (priority == "normal")
 
 
 def test_a_setting_that_forbids_namespaces_is_named() -> None:

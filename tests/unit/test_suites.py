@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from tests import conftest, suite_run
+from tests import suite_run
 from tests.suites import GATE, ROOT, load_suites, matches, select_suites
 
 SUITES = load_suites()
@@ -47,20 +47,6 @@ def test_every_suite_has_tests_or_steps(suite) -> None:
 )
 def test_a_change_selects_the_gate_and_the_suites_that_cover_it(path: str, names: list[str]) -> None:
     assert [suite.name for suite in select_suites([path])] == [GATE, *names]
-
-
-@pytest.mark.parametrize(
-    ("of_init", "of_own", "before"),
-    [("", "/autogroup-7 nice 0\n", "0"), ("/autogroup-3 nice 5\n", None, "5"), ("", "", "0")],
-    ids=["session of init", "a session", "no autogroups"],
-)
-def test_the_session_of_the_tests_gets_a_priority(monkeypatch, tmp_path, of_init, of_own, before) -> None:
-    autogroup = tmp_path / "autogroup"
-    autogroup.write_text(of_init)
-    monkeypatch.setattr(conftest, "AUTOGROUP", autogroup)
-    monkeypatch.setattr(conftest.os, "setsid", lambda: autogroup.write_text(of_own))
-    assert conftest.set_session_priority("-10") == before
-    assert autogroup.read_text() == "-10"
 
 
 def test_a_step_that_failed_without_a_failed_test_is_shown_with_its_last_lines(capsys, tmp_path) -> None:

@@ -66,13 +66,19 @@ const HIGH_PRIORITY: libc::c_int = -10;
 /// Nice value of their session.
 const SESSION_PRIORITY: &str = "-15";
 
+/// Environment variable; with `normal`, neither tester nor SUT takes priority over other work.
+const PRIORITY: &str = "NODROP_PRIORITY";
+
 /// Raise the priority of the calling process above that of other sessions and of other processes of its own session. No
-/// effect without permission. Call before starting threads, which inherit it.
+/// effect without permission, or with `NODROP_PRIORITY=normal`. Call before starting threads, which inherit it.
 ///
 /// sched(7), "The autogroup feature": with `kernel.sched_autogroup_enabled`, a nice value counts only among the processes
 /// of one session, and sessions share the CPUs by the nice value of their autogroup. So the process gets a session of its
 /// own; the kernel removes the autogroup with its last process, also after SIGKILL.
 pub fn raise_priority() {
+    if std::env::var_os(PRIORITY).is_some_and(|value| value == "normal") {
+        return;
+    }
     // SAFETY: setsid takes no arguments; setpriority takes integers and touches no memory, 0 is the calling thread.
     // setsid fails for the leader of a process group, which the starter has given a session already.
     unsafe {

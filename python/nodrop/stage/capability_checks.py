@@ -17,7 +17,7 @@ from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.stage import namespace
 from nodrop.stage.host_facts import CLOCK_SOURCE, read_cpu_flags, read_host, read_text
 from nodrop.stage.netns import NetnsStage
-from nodrop.stage.sut_process import raise_priority
+from nodrop.stage.sut_process import PRIORITY, raise_priority
 from nodrop.system.cpu_load import CpuLoadMeter, format_use, list_notable_uses
 from nodrop.system.cpu_quota import CpuQuotaReader
 from nodrop.system.native_binaries import find_binary
@@ -164,7 +164,9 @@ def check_priority() -> CapabilityCheck:
         found=f"nice value {counts}: tester and SUT run ahead of other work"
         if counts < 0
         else "nice value 0: tester and SUT share their CPUs evenly with other work",
-        remedy="run as root, or permit negative nice values (`USER - nice -20` in /etc/security/limits.conf)",
+        remedy=f"unset {PRIORITY}"
+        if os.environ.get(PRIORITY) == "normal"
+        else "run as root, or permit negative nice values (`USER - nice -20` in /etc/security/limits.conf)",
     )
 
 

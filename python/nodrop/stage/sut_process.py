@@ -14,6 +14,8 @@ STOP_TIMEOUT_S = 1.0
 HIGH_PRIORITY = -10
 SESSION_PRIORITY = -15
 """Nice values of a forwarding process and of its session, as `nodrop-vnf` sets them for itself."""
+PRIORITY = "NODROP_PRIORITY"
+"""Environment variable; with `normal`, neither tester nor SUT takes priority over other work."""
 
 
 class SutChild:
@@ -81,11 +83,13 @@ def stop_all(children: Sequence[SutChild]) -> None:
 def raise_priority() -> None:
     """Give the calling process, a child about to run another program, a session and priority over other sessions.
 
-    The priority stays as it is without permission.
+    The priority stays as it is without permission, or with NODROP_PRIORITY=normal.
 
     Source: sched(7), "The autogroup feature": nice values count only among the processes of one session.
     """
     os.setsid()
+    if os.environ.get(PRIORITY) == "normal":
+        return
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, HIGH_PRIORITY)
     with contextlib.suppress(OSError):
