@@ -25,8 +25,9 @@ QUICK = """
 duration: 0.5s
 search: {initial_trial_duration: 0.1s, final_trial_duration: 0.2s, width: 30%, max_load: 20kpps}
 latency: {enabled: false}
+engine: {catch_up: 60s}
 """
-"""A base configuration for runs of seconds."""
+"""A base configuration for runs of seconds, which send every frame also beside other work."""
 
 
 @contextlib.contextmanager

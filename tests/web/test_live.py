@@ -112,7 +112,7 @@ def test_without_scripts_the_page_is_whole_and_asks_to_be_loaded_again(server: S
     page = open_page(start_run(server, **FIXED, label="<b>no script</b>"), WIDE, scripts=False)
     assert page.locator("h1").inner_text() == "<b>no script</b>"
     assert page.locator("noscript meta[http-equiv=refresh]").count() or "refresh" in page.content()
-    for _ in range(40):
+    for _ in range(round(stretch(40))):
         if page.locator(".state.complete").count():
             break
         page.wait_for_timeout(1000)
