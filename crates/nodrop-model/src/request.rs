@@ -210,8 +210,9 @@ impl TrialRequest {
     const DURATION_MAX_S: f64 = 86_400.0;
     /// Range of `window_s` and `loss_check_s`, in seconds.
     const INTERVAL_RANGE_S: RangeInclusive<f64> = 0.001..=0.1;
-    /// Time after the end of sending in which a stalled sender may still catch up, in nanoseconds. Without it, the time of a
-    /// stall would decide whether frames count as lost; with more, a tester that is too slow would send more than it can.
+    /// Time after the end of sending in which a stalled sender may still catch up, in nanoseconds. Without it, the time
+    /// of a stall would decide whether frames count as lost; with more, a tester that is too slow would send more than
+    /// it can.
     pub const END_GRACE_NS: u64 = 5_000_000;
     /// Range of `catch_up_max_s`, in seconds.
     const CATCH_UP_RANGE_S: RangeInclusive<f64> = 0.0..=60.0;
@@ -222,8 +223,8 @@ impl TrialRequest {
         (self.duration_s * 1e9).round() as u64
     }
 
-    /// Return the time after the end of sending in which frames due by the end are still sent, in nanoseconds: a short one,
-    /// or as long as the trial if its catch-up limit lets no frame of it go unsent.
+    /// Return the time after the end of sending in which frames due by the end are still sent, in nanoseconds: a short
+    /// one, or as long as the trial if its catch-up limit lets no frame of it go unsent.
     #[must_use]
     pub fn end_grace_ns(&self) -> u64 {
         let sends_all = self.catch_up_max_s >= self.duration_s;
