@@ -98,6 +98,16 @@ def test_trials_on_the_same_streams_count_each_frame_once(trex: Trex) -> None:
     assert all(received == offered in range(800, 805) for offered, received in counts)
 
 
+def test_a_run_of_another_protocol_follows_one_of_two_ways(trex: Trex) -> None:
+    """The packet groups of streams that stayed would be refused to those of another protocol."""
+    with trex.measurer() as measurer:
+        measure(measurer, duration_s=0.1)
+        measure(measurer, duration_s=0.1)
+    with trex.measurer(traffic__transport="tcp", frame_bytes=128, bidirectional=False) as measurer:
+        offered, received = total_counts(measure(measurer, duration_s=0.1))
+    assert received == offered >= 400
+
+
 def test_a_trial_that_loses_is_stopped_early(trex: Trex) -> None:
     """The load exceeds every SUT's capacity; the tester itself may fall behind first, which it reports."""
     with trex.measurer() as measurer:

@@ -219,21 +219,23 @@ def add_stream(machine: Machine, params: Params) -> Any:
         raise Refusal(f"stream {number} already exists")
     stream = streams.read(number, params.object("stream"), port.mac, port.dst_mac)
     if stream.count:
-        _check_group(machine, stream.count)
+        _check_group(machine, stream, stream.count)
     port.streams[number] = stream
     return {}
 
 
-def _check_group(machine: Machine, count: streams.Count) -> None:
-    """A latency counter belongs to one stream only."""
+def _check_group(machine: Machine, stream: streams.TrexStream, count: streams.Count) -> None:
+    """A latency counter belongs to one stream only, and any counter to streams of one protocol."""
     same = [
-        other.count
+        other
         for port in machine.ports
         for other in port.streams.values()
         if other.count and other.count.pg_id == count.pg_id
     ]
     if same and (count.is_latency or same[0].is_latency):
         raise Refusal(f"packet group {count.pg_id} is in use already; latency streams need one each")
+    if any(other.protocol != stream.protocol for other in same):
+        raise Refusal("Can't use same pg_id for streams with different l4 protocol")
 
 
 @method
@@ -250,8 +252,15 @@ def remove_all_streams(machine: Machine, params: Params) -> Any:
     port = own_port(machine, params)
     check_profile(params, ALL_PROFILES)
     check_state(machine, port, "IDLE", "STREAMS")
-    machine.remove_streams(port, [*port.streams])
+    if params.text("profile_id", DEFAULT_PROFILE) != ALL_PROFILES:  # like the real server, which answers OK
+        machine.remove_streams(port, [*port.streams])
     return {}
+
+
+@method
+def get_profile_list(machine: Machine, params: Params) -> Any:
+    the_port(machine, params)
+    return [DEFAULT_PROFILE]
 
 
 @method
@@ -318,7 +327,7 @@ def update_traffic(machine: Machine, params: Params) -> Any:
 @method
 def remove_rx_filters(machine: Machine, params: Params) -> Any:
     port = own_port(machine, params)
-    check_profile(params, ALL_PROFILES)
+    check_profile(params)
     check_state(machine, port, "IDLE", "STREAMS")
     machine.sender.await_counts()
     port.has_filters = False

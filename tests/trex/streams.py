@@ -63,6 +63,12 @@ class TrexStream:
         """With FCS."""
         return len(self.frame) + FCS_BYTES
 
+    @property
+    def protocol(self) -> int | None:
+        """Number of the protocol over IP; None without IP."""
+        found = headers.parse(self.frame)
+        return found.protocol if found else None
+
     def load_pps(self, line_rate_bps: float) -> float:
         """Return the frames per second, before the multiplier."""
         per_frame = {

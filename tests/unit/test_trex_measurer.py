@@ -16,6 +16,8 @@ from nodrop.formatting.messages import format_message
 from nodrop.generator.base import TrialInterrupted
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.generator.trex.rpc import TrexNoReply, TrexPortsInUse
+from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
+from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
 from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult, ValidityStatus
 
@@ -194,6 +196,22 @@ def test_where_streams_are_not_counted_ports_are() -> None:
         result = measuring.measure(trial, 0, "search", lambda *_: None)
     assert result.offered_count == result.received_count == pytest.approx(4000, abs=2)
     assert [each.offered_count for each in result.streams] == pytest.approx([2000, 2000], abs=1)
+
+
+def test_a_port_without_load_announces_its_addresses() -> None:
+    one_way = Traffic(streams=TRAFFIC.streams[:1])
+    station = Station(mac="02:00:00:00:00:01", addresses=("198.18.0.1",))
+    neighbors = NeighborPlan(links=(NeighborLink(port=1, chain=0, station=station),), announce_every_s=0.1)
+    server = PacedServer()
+    with Responder(server.methods) as responder:
+        plan = TrexPlan(rpc_port=responder.port, timeout_s=2.0)
+        with TrexMeasurer(plan, one_way, neighbors, check_alive=report_no_problem, clock=server.clock) as measuring:
+            result = measuring.measure(Trial(intended_load_pps=1000, duration_s=0.1), 0, "search", lambda *_: None)
+        started = {
+            params["port_id"]: params["mul"] for method, params in responder.requests if method == "start_traffic"
+        }
+    assert result.offered_count == result.received_count in (100, 101)
+    assert started[1]["value"] == 1.0
 
 
 def test_filters_are_removed_after_every_trial_however_it_ends() -> None:

@@ -175,6 +175,7 @@ def server_methods(api: tuple[int, int] = (5, 1), **others: Any) -> dict[str, An
         "acquire": lambda params: f"held{params['port_id']}",
         "release": lambda _: {},
         "stop_traffic": lambda _: {},
+        "get_profile_list": lambda _: ["_", "other"],
         "remove_rx_filters": lambda _: {},
         "remove_all_streams": lambda _: {},
         "set_port_attr": lambda _: {},
@@ -237,9 +238,12 @@ def test_ports_are_taken_swept_and_released_again() -> None:
             ("me", True, 1),
         ]
         swept = [method for method, params in server.requests[:before] if params.get("port_id") == 0]
-        assert swept[1:5] == ["stop_traffic", "remove_rx_filters", "remove_all_streams", "get_port_status"]
+        removal = ["remove_rx_filters", "remove_all_streams"] * 2
+        assert swept[1:8] == ["stop_traffic", "get_profile_list", *removal, "get_port_status"]
+        named = [params["profile_id"] for method, params in server.requests if method == "remove_all_streams"]
+        assert named[:2] == named[-2:] == ["_", "other"]
         left = [(method, params["port_id"], params["handler"]) for method, params in server.requests[before:]]
-        assert left[3] == ("release", 0, "held0")
+        assert left[6] == ("release", 0, "held0")
         assert left[-1] == ("release", 1, "held1")
 
 

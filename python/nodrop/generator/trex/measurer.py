@@ -214,8 +214,9 @@ class TrexMeasurer:
     def _load(self, connection: _Connection, stream_set: StreamSet) -> None:
         """Add the streams to the ports again, which resets their counters and histograms."""
         session = connection.session
+        # From all ports first: the server refuses a packet group id whose other stream has another protocol.
+        session.batch([handle.request("remove_all_streams", profile_id=PROFILE) for handle in connection.handles])
         for handle, port in zip(connection.handles, stream_set.ports, strict=True):
-            handle.call("remove_all_streams", profile_id=PROFILE)
             if port.vxlan_ports:
                 handle.call("set_port_attr", attr={"vxlan_fs": list(port.vxlan_ports)})
             session.batch([handle.request("add_stream", profile_id=PROFILE, **stream) for stream in port.streams])

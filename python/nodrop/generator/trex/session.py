@@ -43,14 +43,6 @@ class PortHandle:
         """Send a request about the port and return its result. Raises GeneratorError."""
         return self._session.batch([self.request(method, **params)])[0]
 
-    def clean_up(self) -> list[RpcCall]:
-        """Return requests that remove traffic, filters and streams of a previous client."""
-        return [
-            self.request("stop_traffic", profile_id=ALL_PROFILES),
-            self.request("remove_rx_filters", profile_id=ALL_PROFILES),
-            self.request("remove_all_streams", profile_id=ALL_PROFILES),
-        ]
-
 
 class TrexSession:
     """A connection after a handshake; acquired ports are released at its end."""
@@ -150,11 +142,12 @@ class TrexSession:
 
     def release(self) -> None:
         """Stop traffic, clean the acquired ports and release them."""
-        held = [handle for handle in self._handles.values() if handle.handler is not None]
-        calls = [call for handle in held for call in (*handle.clean_up(), handle.request("release"))]
+        acquired = [handle for handle in self._handles.values() if handle.handler is not None]
         with suppress(GeneratorError):
-            self._rpc.batch(calls)
-        for handle in held:
+            for handle in acquired:
+                self._remove_traffic(handle)
+                self._request_if_permitted(handle, "release")
+        for handle in acquired:
             handle.handler = None
 
     def _check_reachable(self) -> None:
@@ -209,11 +202,26 @@ class TrexSession:
 
     def _clean_port(self, handle: PortHandle) -> None:
         """Clean a port: a client that died leaves its traffic running."""
-        for call in handle.clean_up():
-            with suppress(TrexRefused):  # refused if the port has nothing to remove
-                self._rpc.batch([call])
+        self._remove_traffic(handle)
         if handle.call("get_port_status", block=False).get("service"):
             self._end_service(handle)
+
+    def _remove_traffic(self, handle: PortHandle) -> None:
+        """Stop a port, and remove filters and streams of each of its profiles.
+
+        `*` names all profiles for `stop_traffic` only: `remove_rx_filters` refuses it, and `remove_all_streams` answers
+        OK and removes nothing. Streams that stay keep their packet group ids, which the next client may need.
+        """
+        self._request_if_permitted(handle, "stop_traffic", profile_id=ALL_PROFILES)
+        for profile in self._request_if_permitted(handle, "get_profile_list") or (PROFILE,):
+            self._request_if_permitted(handle, "remove_rx_filters", profile_id=profile)
+            self._request_if_permitted(handle, "remove_all_streams", profile_id=profile)
+
+    def _request_if_permitted(self, handle: PortHandle, method: str, **params: Any) -> Any:
+        """Send a request about a port and return its result; None if the server refuses it in the port's state."""
+        with suppress(TrexRefused):
+            return self._rpc.batch([handle.request(method, **params)])[0]
+        return None
 
     def _enable_promiscuous(self, handle: PortHandle) -> None:
         """Accept frames for any MAC address, as chains use other addresses than the port's."""

@@ -37,8 +37,13 @@ class PortStreams:
     """UDP ports of VXLAN that TRex must parse to count streams (port attribute `vxlan_fs`)."""
 
     def multiplier(self, load_pps: float) -> float:
-        """Return the `raw` multiplier with which this port sends its share of a load, latency streams included."""
-        return max(load_pps - self.latency_load_pps / self.load_ratio, 0.0) if self.load_ratio else 0.0
+        """Return the `raw` multiplier with which this port sends its share of a load, latency streams included.
+
+        1 for a port that only announces addresses, which no multiplier scales; 0 without streams.
+        """
+        if not self.load_ratio:
+            return float(bool(self.streams))
+        return max(load_pps - self.latency_load_pps / self.load_ratio, 0.0)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class PortLoad(NamedTuple):
     load_pps: float
     """The resulting load."""
     parts: int
-    """Its streams times the sending cores."""
+    """Its streams times the sending cores; also a port without load may have streams that announce addresses."""
 
 
 class TrialSetup(NamedTuple):
@@ -126,7 +126,7 @@ class TrialRun:
         self.record.start_s = self._clock.monotonic()
         for schedule in self.record.schedules:
             schedule.start_requested_s = self.record.start_s
-        senders = [each for each in self._port_loads if each.load_pps > 0]
+        senders = [each for each in self._port_loads if each.parts]
         self._setup.session.batch(
             [
                 each.port.request(
@@ -254,4 +254,4 @@ class TrialRun:
         ports = [each.port for each in self._port_loads]
         with suppress(GeneratorError):
             self._setup.session.batch([port.request("stop_traffic", profile_id=ALL_PROFILES) for port in ports])
-            self._setup.session.batch([port.request("remove_rx_filters", profile_id=ALL_PROFILES) for port in ports])
+            self._setup.session.batch([port.request("remove_rx_filters", profile_id=PROFILE) for port in ports])
