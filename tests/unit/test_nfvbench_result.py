@@ -140,7 +140,32 @@ def test_the_configuration_has_all_of_nfvbenchs_keys(tmp_path: Path) -> None:
     assert len(NfvbenchConfig.model_fields) == 81
     assert set(NfvbenchConfig.model_fields) <= set(config)
     added = {"frame_sizes", "generator_profile", "ndr_run", "pdr_run", "single_run", "tg-name", "tg-tool"}
-    assert set(config) - set(NfvbenchConfig.model_fields) == added
+    files = {"json", "std_json_path"}
+    assert set(config) - set(NfvbenchConfig.model_fields) == added | files
+
+
+def test_the_configuration_names_the_files_of_the_result_as_nfvbench_does(tmp_path: Path) -> None:
+    run = run_fixed_rate(tmp_path, json=f"{tmp_path}/result.json", std_json=str(tmp_path))
+    config = build_nfvbench_result([run])["config"]
+    assert config["json"] == config["json_file"] == f"{tmp_path}/result.json"
+    assert config["std_json"] == config["std_json_path"] == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        ({}, "traffic_profile_64B"),
+        ({"frame_sizes": "IMIX"}, "traffic_profile_IMIX"),
+        ({"frame_sizes": "256"}, "custom_traffic_profile"),
+        ({"traffic": {"profile": "short"}}, "short"),
+        ({"traffic": {"profile": "short"}, "frame_sizes": "256"}, "custom_traffic_profile"),
+    ],
+)
+def test_the_profile_is_the_configured_one_unless_other_frame_sizes_were_given(
+    keys: dict[str, Any], name: str, tmp_path: Path
+) -> None:
+    profiles = {"traffic_profile": [{"name": "short", "l2frame_size": ["60"]}]} if "traffic" in keys else {}
+    assert chain_result(build_nfvbench_result([run_fixed_rate(tmp_path, **profiles, **keys)]))["profile"] == name
 
 
 def test_keys_as_they_were_written_stand_over_the_defaults_and_under_what_the_run_did(tmp_path: Path) -> None:

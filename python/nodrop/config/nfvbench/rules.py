@@ -254,8 +254,7 @@ def translate_frame_sizes(settings: NfvbenchSettings) -> NodropKeys:
         raise ValueError(
             f"{len(profiles)} traffic profiles are named {name!r}, expected one; use one of traffic_profile: {names}"
         )
-    sizes = [size if size == "IMIX" else max(64, int(size)) for size in profiles[0].l2frame_size]
-    return {"frame_sizes": list(dict.fromkeys(sizes))}
+    return {"frame_sizes": list(profiles[0].frame_sizes)}
 
 
 # ---- rates, searches, latency -------------------------------------------------------------------------------------

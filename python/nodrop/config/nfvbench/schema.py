@@ -215,6 +215,11 @@ class TrafficProfile(Section):
     l2frame_size: Sizes
     """Frame sizes with FCS in bytes, or IMIX; each is measured in a run of its own."""
 
+    @property
+    def frame_sizes(self) -> tuple[int | str, ...]:
+        """The frame sizes as measured: each once, at least 64 bytes."""
+        return tuple(dict.fromkeys(size if size == "IMIX" else max(64, int(size)) for size in self.l2frame_size))
+
 
 class TrafficChoice(Section):
     """The traffic profile and its directions."""

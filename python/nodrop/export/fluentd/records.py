@@ -159,8 +159,8 @@ class LogRecords(logging.Handler):
         self._send(record.levelname, record.getMessage(), record.created)
 
     def log_start(self) -> None:
-        """Send the record of the start of a run."""
-        self._send(START, "nodrop run is started", time.time(), numloglevel=0, numerrors=0, numwarnings=0)
+        """Send the record of the start of a run, with NFVbench's message."""
+        self._send(START, "NFVBENCH run is started", time.time(), numloglevel=0, numerrors=0, numwarnings=0)
 
     def log_summary(self, tally: SeverityCounter) -> None:
         """Send the summary of a run by its logged errors and warnings."""

@@ -19,6 +19,7 @@ PROFILES = {
     ("64", "IMIX", "1518"): "traffic_profile_3sizes",
 }
 """NFVbench's own profiles by frame sizes."""
+TRAFFIC_KEYS = ("traffic", "traffic_profile")
 IPV4_MAX, PORT_MAX = 2**32 - 1, 2**16 - 1
 
 
@@ -33,11 +34,14 @@ def build_config(runs: Sequence[RunResult]) -> dict[str, Any]:
 
 
 def find_profile_name(runs: Sequence[RunResult]) -> str:
-    """Return the configured traffic profile, or NFVbench's name for the frame sizes."""
-    traffic = runs[0].plan.nfvbench.get("traffic")
-    if isinstance(traffic, Mapping) and isinstance(traffic.get("profile"), str):
-        return str(traffic["profile"])
-    return PROFILES.get(tuple(name_frame_size(run.plan) for run in runs), CUSTOM_PROFILE)
+    """Return the configured traffic profile if it lists the frame sizes, or NFVbench's name for them."""
+    sizes = tuple(name_frame_size(run.plan) for run in runs)
+    written = runs[0].plan.nfvbench
+    config = NfvbenchConfig.model_validate({key: written[key] for key in TRAFFIC_KEYS if key in written})
+    for profile in config.traffic_profile:
+        if profile.name == config.traffic.profile and tuple(map(str, profile.frame_sizes)) == sizes:
+            return profile.name
+    return PROFILES.get(sizes, CUSTOM_PROFILE)
 
 
 def _derive_keys(plan: Plan) -> dict[str, Any]:
@@ -79,6 +83,9 @@ def _build_added_keys(runs: Sequence[RunResult]) -> dict[str, Any]:
         "ndr_run": "NDR" in searched,
         "pdr_run": "PDR" in searched,
         "single_run": plan.fixed is not None,
+        "json": plan.nfvbench.get("json"),
+        "json_file": plan.nfvbench.get("json"),
+        "std_json_path": plan.nfvbench.get("std_json"),
         "tg-name": _find_generator_name(plan),
         "tg-tool": "TRex" if plan.trex else "nodrop",
     }

@@ -112,9 +112,9 @@ def build_totals(plan: Plan, ways: Sequence[DirectionCounts]) -> dict[str, float
     most = compute_theoretical_rate(plan.traffic.frame_bytes, extra_bytes, plan.link_speed_bps, len(ports))
     return {
         "total_tx_rate": round(sum(way.offered_pps for way in ways)),
-        "offered_tx_rate_bps": sum(way.wire_bps(way.offered_pps) for way in ways),
-        "theoretical_tx_rate_pps": most.rate_pps,
-        "theoretical_tx_rate_bps": most.rate_bps,
+        "offered_tx_rate_bps": float(round(sum(way.wire_bps(way.offered_pps) for way in ways))),
+        "theoretical_tx_rate_pps": float(round(most.rate_pps)),
+        "theoretical_tx_rate_bps": float(round(most.rate_bps)),
     }
 
 
