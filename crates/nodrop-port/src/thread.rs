@@ -76,15 +76,14 @@ const PRIORITY: &str = "NODROP_PRIORITY";
 /// of one session, and sessions share the CPUs by the nice value of their autogroup. So the process gets a session of its
 /// own; the kernel removes the autogroup with its last process, also after SIGKILL.
 pub fn raise_priority() {
+    // SAFETY: setsid takes no arguments. It fails for the leader of a process group, which the starter has given a
+    // session already.
+    unsafe { libc::setsid() };
     if std::env::var_os(PRIORITY).is_some_and(|value| value == "normal") {
         return;
     }
-    // SAFETY: setsid takes no arguments; setpriority takes integers and touches no memory, 0 is the calling thread.
-    // setsid fails for the leader of a process group, which the starter has given a session already.
-    unsafe {
-        libc::setsid();
-        libc::setpriority(libc::PRIO_PROCESS, 0, HIGH_PRIORITY);
-    }
+    // SAFETY: setpriority takes integers and touches no memory; 0 is the calling thread.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, HIGH_PRIORITY) };
     let _ = std::fs::write("/proc/self/autogroup", SESSION_PRIORITY);
 }
 
