@@ -21,6 +21,7 @@ from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.export.nfvbench import build_nfvbench_result, build_standard_name, format_nfvbench_json
 from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.result import RunResult, Status
+from nodrop.model.trex import TrexPlan
 from nodrop.model.trial import DirectionTimes, StreamCounts, TrialResult
 from nodrop.report.nfvbench import write_nfvbench
 from nodrop.run.execute import execute
@@ -142,6 +143,14 @@ def test_the_configuration_has_all_of_nfvbenchs_keys(tmp_path: Path) -> None:
     added = {"frame_sizes", "generator_profile", "ndr_run", "pdr_run", "single_run", "tg-name", "tg-tool"}
     files = {"json", "std_json_path"}
     assert set(config) - set(NfvbenchConfig.model_fields) == added | files
+
+
+def test_counters_and_configuration_name_the_generator(tmp_path: Path) -> None:
+    run = run_fixed_rate(tmp_path)
+    for plan, name in ((run.plan, "nodrop"), (run.plan.replace(trex=TrexPlan()), "TRex")):
+        result = build_nfvbench_result([run.model_copy(update={"plan": plan})])
+        assert result["config"]["tg-tool"] == name
+        assert size_result(result)["packet_path_stats"]["Forward"]["interfaces"][0] == f"{name}.TX.p0"
 
 
 def test_the_configuration_names_the_files_of_the_result_as_nfvbench_does(tmp_path: Path) -> None:

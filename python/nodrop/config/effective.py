@@ -7,15 +7,13 @@ from nodrop.config.keys import SHARED
 from nodrop.config.load import LoadedConfig, Source, load_with_sources
 from nodrop.config.messages import KeyTable
 from nodrop.config.nfvbench.rules import RULES
-from nodrop.config.nfvbench.schema import NfvbenchConfig, TrafficProfile
+from nodrop.config.nfvbench.schema import CUSTOM_PROFILE, NfvbenchConfig, TrafficProfile
 from nodrop.config.nfvbench.untranslated import list_translation_notes
 from nodrop.config.schema import Config
 from nodrop.config.yaml_writer import dump_annotated, dump_pairs, to_plain
 from nodrop.system.yaml_reader import Key, to_yaml_line
 
 DEFAULT = "default"
-CUSTOM = "custom_traffic_profile"
-"""NFVbench's name for frame sizes that no profile lists."""
 UNTRANSLATED_HEADING = "NFVbench's keys, kept unchanged; they have no effect in nodrop:"
 
 
@@ -43,11 +41,10 @@ def build_nfvbench_view(config: Config) -> NfvbenchConfig:
     shared = {key: getattr(config, key) for key in config.nfvbench if key in SHARED}
     view = NfvbenchConfig.model_validate(nfvbench_values).replace(**shared)
     sizes = tuple(str(size) for size in config.frame_sizes)
-    profile_sizes = [each.l2frame_size for each in view.traffic_profile if each.name == view.traffic.profile]
-    if not sizes or sizes in profile_sizes:
+    if not sizes or view.lists_frame_sizes(sizes):
         return view
-    profiles = (*view.traffic_profile, TrafficProfile(name=CUSTOM, l2frame_size=sizes))
-    return view.replace(traffic_profile=profiles, traffic=view.traffic.replace(profile=CUSTOM))
+    profiles = (*view.traffic_profile, TrafficProfile(name=CUSTOM_PROFILE, l2frame_size=sizes))
+    return view.replace(traffic_profile=profiles, traffic=view.traffic.replace(profile=CUSTOM_PROFILE))
 
 
 def _render(model: Config | NfvbenchConfig, keys: KeyTable, *, sources: bool, changed: bool) -> ConfigView:

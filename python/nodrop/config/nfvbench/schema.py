@@ -1,6 +1,7 @@
 """All keys of NFVbench's configuration, with NFVbench's defaults. `rules.py` translates them to nodrop's keys;
 `untranslated.py` lists those without an effect."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
@@ -205,6 +206,10 @@ class EdgeNetworks(Section):
         name="nfvbench-net3", router_name="router_right", subnet="nfvbench-subnet3", cidr="192.168.4.0/24"
     )
     """On the right."""
+
+
+CUSTOM_PROFILE = "custom_traffic_profile"
+"""NFVbench's name for frame sizes that the chosen profile does not list."""
 
 
 class TrafficProfile(Section):
@@ -441,3 +446,8 @@ class NfvbenchConfig(Section):
     """Skip the path check before the traffic."""
     debug_mask: int = 0
     """Unused."""
+
+    def lists_frame_sizes(self, names: Sequence[str]) -> bool:
+        """Return whether the chosen traffic profile lists exactly these frame sizes."""
+        chosen = (each.frame_sizes for each in self.traffic_profile if each.name == self.traffic.profile)
+        return any([*map(str, sizes)] == [*names] for sizes in chosen)

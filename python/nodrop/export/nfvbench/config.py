@@ -4,14 +4,14 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.nfvbench.schema import CUSTOM_PROFILE, NfvbenchConfig
 from nodrop.export.nfvbench.counts import is_forward
+from nodrop.export.nfvbench.per_chain import name_generator
 from nodrop.model.layer import Ipv4, Mpls, Udp, Vlan, Vxlan
 from nodrop.model.plan import Plan, count_flows, is_bidirectional, name_frame_size, name_path
 from nodrop.model.result import RunResult
 from nodrop.model.traffic import FieldRange, ListedValues, RandomValues, Stream
 
-CUSTOM_PROFILE = "custom_traffic_profile"
 PROFILES = {
     ("64",): "traffic_profile_64B",
     ("IMIX",): "traffic_profile_IMIX",
@@ -38,10 +38,7 @@ def find_profile_name(runs: Sequence[RunResult]) -> str:
     sizes = tuple(name_frame_size(run.plan) for run in runs)
     written = runs[0].plan.nfvbench
     config = NfvbenchConfig.model_validate({key: written[key] for key in TRAFFIC_KEYS if key in written})
-    for profile in config.traffic_profile:
-        if profile.name == config.traffic.profile and tuple(map(str, profile.frame_sizes)) == sizes:
-            return profile.name
-    return PROFILES.get(sizes, CUSTOM_PROFILE)
+    return config.traffic.profile if config.lists_frame_sizes(sizes) else PROFILES.get(sizes, CUSTOM_PROFILE)
 
 
 def _derive_keys(plan: Plan) -> dict[str, Any]:
@@ -87,14 +84,14 @@ def _build_added_keys(runs: Sequence[RunResult]) -> dict[str, Any]:
         "json_file": plan.nfvbench.get("json"),
         "std_json_path": plan.nfvbench.get("std_json"),
         "tg-name": _find_generator_name(plan),
-        "tg-tool": "TRex" if plan.trex else "nodrop",
+        "tg-tool": name_generator(plan),
     }
 
 
 def _find_generator_name(plan: Plan) -> str:
     """Return the configured profile of TRex, or the name of the generator."""
     if not plan.trex:
-        return "nodrop"
+        return name_generator(plan)
     generators = plan.nfvbench.get("traffic_generator")
     return str((generators.get("default_profile") if isinstance(generators, Mapping) else None) or "trex-local")
 

@@ -12,9 +12,6 @@ from nodrop.model.plan import Plan
 from nodrop.model.traffic import Stream
 from nodrop.model.trial import DirectionTimes, TrialResult
 
-DEVICE = "nodrop"
-"""Device name of the tester's counters."""
-
 
 class _Hop(NamedTuple):
     """One counter of one chain."""
@@ -30,29 +27,35 @@ def build_paths(plan: Plan, trial: TrialResult) -> Paths:
     forward = [stream for stream in plan.traffic.streams if is_forward(stream)]
     reverse = [stream for stream in plan.traffic.streams if not is_forward(stream)]
     return Paths(
-        forward=_build_path(plan, trial, forward) if forward else _build_silent_path(reverse, 0),
-        reverse=_build_path(plan, trial, reverse) if reverse else _build_silent_path(forward, 1),
+        forward=_build_path(plan, trial, forward) if forward else _build_silent_path(plan, reverse, 0),
+        reverse=_build_path(plan, trial, reverse) if reverse else _build_silent_path(plan, forward, 1),
     )
 
 
-def _build_silent_path(streams: Sequence[Stream], side: int) -> DirectionPath:
+def name_generator(plan: Plan) -> str:
+    """Return the name of the traffic generator, also that of the device of its counters."""
+    return "TRex" if plan.trex else "nodrop"
+
+
+def _build_silent_path(plan: Plan, streams: Sequence[Stream], side: int) -> DirectionPath:
     """Build the path of a direction without traffic from the other direction."""
     nothing = ChainPath(packets=(0, 0), lat_min_usec=None, lat_max_usec=None, lat_avg_usec=None)
     chains = [str(chain) for chain in sorted({stream.chain for stream in streams})]
     names = [*chains, "total"] if len(chains) > 1 else chains
-    return DirectionPath(interfaces=_list_end_counters(side), chains=dict.fromkeys(names, nothing))
+    return DirectionPath(interfaces=_list_end_counters(plan, side), chains=dict.fromkeys(names, nothing))
 
 
-def _list_end_counters(side: int) -> tuple[str, str]:
+def _list_end_counters(plan: Plan, side: int) -> tuple[str, str]:
     """Return the tester's counters for frames sent from a side."""
-    return f"{DEVICE}.TX.p{side}", f"{DEVICE}.RX.p{1 - side}"
+    device = name_generator(plan)
+    return f"{device}.TX.p{side}", f"{device}.RX.p{1 - side}"
 
 
 def _build_path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> DirectionPath:
     chains: dict[int, list[Stream]] = {}
     for stream in streams:
         chains.setdefault(stream.chain, []).append(stream)
-    hops = [_list_hops(trial, chain_streams) for _, chain_streams in sorted(chains.items())]
+    hops = [_list_hops(plan, trial, chain_streams) for _, chain_streams in sorted(chains.items())]
     columns = [column for column in zip(*hops, strict=True) if any(hop.frame_count is not None for hop in column)]
     counters = list(zip(*([hop.frame_count for hop in column] for column in columns), strict=True))
     times = _group_times_by_chain(streams, trial)
@@ -67,20 +70,21 @@ def _build_path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Di
     return DirectionPath(interfaces=tuple(_format_label(column) for column in columns), chains=rows)
 
 
-def _list_hops(trial: TrialResult, streams: Sequence[Stream]) -> list[_Hop]:
+def _list_hops(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> list[_Hop]:
     """Return the counts along a chain: of the tester and of the hops in between."""
     stream, side = streams[0], 0 if is_forward(streams[0]) else 1
     ids = {each.stream_id for each in streams}
     counted = [counts for counts in trial.streams if counts.stream_id in ids]
     sent, received = sum(each.offered_count for each in counted), sum(each.received_count for each in counted)
     way = stream.chain, stream.tx_port, stream.rx_port
+    device = name_generator(plan)
     between = next(
         (hops.hops[1:-1] for hops in trial.chain_hops if (hops.chain, hops.tx_port, hops.rx_port) == way), ()
     )
     return [
-        _Hop(DEVICE, "TX", f"p{side}", sent),
+        _Hop(device, "TX", f"p{side}", sent),
         *(_Hop(*_parse_hop(hop), hop.interface, hop.frame_count) for hop in between),
-        _Hop(DEVICE, "RX", f"p{1 - side}", received),
+        _Hop(device, "RX", f"p{1 - side}", received),
     ]
 
 
