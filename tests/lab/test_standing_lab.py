@@ -66,6 +66,26 @@ def test_a_command_runs_on_the_side_of_the_lab_it_is_told(name: str, where: str,
     assert interface in done.stdout, done.stderr
 
 
+def test_a_command_sees_the_interfaces_of_its_side_in_sysfs(name: str) -> None:
+    persistent_lab.bring_up(PLAN, name)
+    done = nodrop_lab("exec", "--name", name, "tester", "--", "ls", "/sys/class/net")
+    assert done.stdout.split() == ["lo", "tester0", "tester1"], done.stderr
+
+
+def test_a_lab_has_the_configuration_of_a_run_and_flags_take_precedence(name: str, tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text("sut: vnf-l3\nchains: 2\n")
+    settings = ("-c", f"{tmp_path}/lab.yaml", "--set", "networks=vlan", "--set", "vnf.capacity=20kpps")
+    up = nodrop_lab("up", "--name", name, *settings, "--sut", "vnf-l2")
+    assert up.returncode == 0, up.stderr
+    record = registry.read_record(name)
+    assert record
+    assert (record.plan.sut, record.plan.chain_count, record.plan.networks) == ("vnf-l2", 2, "vlan")
+    assert record.plan.sut_capacity_pps == 20_000
+    refused = nodrop_lab("up", "--name", f"{name}-2", "--set", "sut=ext")
+    assert refused.returncode
+    assert "sut: a lab cannot contain 'ext'; choose one of" in refused.stderr
+
+
 def test_a_commands_exit_status_is_handed_on(name: str) -> None:
     persistent_lab.bring_up(PLAN, name)
     assert nodrop_lab("exec", "--name", name, "sut", "--", "sh", "-c", "exit 9").returncode == 9

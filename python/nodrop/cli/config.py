@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nodrop.cli.completion_types import FILE
-from nodrop.cli.search_options import parse_key_value
+from nodrop.cli.search_options import parse_settings
 
 
 def _sources(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +41,7 @@ def show(files: tuple[str, ...], settings: tuple[str, ...], sources: bool, chang
     from nodrop.config.effective import render_config, render_nfvbench
     from nodrop.config.load import load_with_sources
 
-    loaded = load_with_sources(files, dict(_parse_setting(text) for text in settings))
+    loaded = load_with_sources(files, parse_settings(settings))
     view = render_nfvbench if forms["nfvbench"] else render_config
     result = view(loaded, sources=sources, changed=changed)
     if forms["as_json"]:
@@ -100,13 +100,6 @@ def convert(file: str, output: str | None, quiet: bool) -> None:
         _write(output, result.text)
     for change in () if quiet else result.changes:
         click.echo(f"nodrop: {change}", err=True)
-
-
-def _parse_setting(text: str) -> tuple[str, Any]:
-    from nodrop.system.yaml_reader import parse_value
-
-    key, value = parse_key_value("--set", text, "search.width=1%")
-    return key, parse_value(value)
 
 
 def _write(output: str, text: str) -> None:

@@ -1,12 +1,14 @@
 """`nodrop lab`: persistent labs, to inspect them or to measure in them repeatedly."""
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from nodrop.cli.choice import Choice
-from nodrop.cli.completion_types import LAB
+from nodrop.cli.completion_types import FILE, LAB
+from nodrop.cli.search_options import parse_settings
 from nodrop.errors import ConfigError
 from nodrop.model.choices import SutKind
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from nodrop.model.facts import StageFacts
     from nodrop.model.lab_plan import LabPlan
 
+SUTS = tuple(sut for sut in get_args(SutKind) if sut not in ("ext", "openstack"))
 NAME = click.option("--name", type=LAB, default="default", show_default=True, help="Name of the lab.")
 
 
@@ -30,28 +33,30 @@ def lab() -> None:
 @lab.command()
 @click.option(
     "--sut",
-    type=Choice([sut for sut in get_args(SutKind) if sut not in ("ext", "openstack")]),
-    default="vnf-l2",
-    show_default=True,
-    help="SUT between the tester ports.",
+    type=Choice(SUTS),
+    help="SUT between the tester ports. [default: vnf-l2]",
 )
-@click.option("--chains", type=int, default=1, show_default=True, help="Parallel chains of forwarders.")
-@click.option("--hops", type=int, default=1, show_default=True, help="Forwarders per chain, 1 or 2.")
+@click.option("--chains", type=int, help="Parallel chains of forwarders. [default: 1]")
+@click.option("--hops", type=int, help="Forwarders per chain, 1 or 2. [default: 1]")
 @click.option(
     "--networks",
     type=Choice(["auto", "ports", "vlan", "shared"]),
-    default="auto",
-    show_default=True,
-    help="Connection of the chains to the tester ports.",
+    help="Connection of the chains to the tester ports. [default: auto]",
 )
-@click.option("--routers", is_flag=True, help="Add a kernel router at both ends of every chain.")
-@click.option("--idle-interfaces", type=int, default=0, show_default=True, help="Additional idle interfaces per VNF.")
+@click.option("--routers", is_flag=True, default=None, help="Add a kernel router at both ends of every chain.")
+@click.option("--idle-interfaces", type=int, help="Additional idle interfaces per VNF. [default: 0]")
+@click.option("-c", "--config", "files", type=FILE, multiple=True, help="Configuration of `nodrop run`.")
+@click.option(
+    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a configuration key, e.g. vnf.capacity=20kpps."
+)
 @NAME
-def up(name: str, **keys: Any) -> None:
-    """Create a lab."""
+def up(name: str, files: tuple[str, ...], settings: tuple[str, ...], **flags: Any) -> None:
+    """Create a lab, the one of `nodrop run` with this configuration; flags take precedence."""
     from nodrop.stage import persistent_lab
 
-    facts = persistent_lab.bring_up(_make_plan(keys), name).facts
+    keys = parse_settings(settings, "vnf.capacity=20kpps")
+    keys |= {key: value for key, value in flags.items() if value is not None}
+    facts = persistent_lab.bring_up(_make_plan(files, keys), name).facts
     click.echo(f"lab {name} is up")
     _print_facts(facts)
     click.echo("\nTry:")
@@ -105,6 +110,10 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
 
     if namespace.join_namespaces(persistent_lab.find_namespace_pid(name, where)) == namespace.USER_NAMESPACE:
         seccomp.pretend_setgroups()
+    # sysfs shows the interfaces of the namespace that it was mounted in; where a container forbids it, the host's stay.
+    with contextlib.suppress(OSError):
+        namespace.unshare_mounts()
+        namespace.mount_sysfs("/sys")
     try:
         os.execvp(command[0], command)
     except OSError as error:
@@ -129,9 +138,12 @@ def _list_examples(name: str, facts: "StageFacts") -> tuple[str, ...]:
     )
 
 
-def _make_plan(keys: dict[str, Any]) -> "LabPlan":
-    """Plan the lab that `nodrop run` would create with these keys."""
+def _make_plan(files: tuple[str, ...], keys: dict[str, Any]) -> "LabPlan":
+    """Plan the lab that `nodrop run` would create with these files and keys. Raises ConfigError."""
     from nodrop import plan
     from nodrop.config.load import build_config
 
-    return plan.build_plan(build_config((), keys)).lab
+    config = build_config(files, keys)
+    if config.sut not in SUTS:
+        raise ConfigError(f"sut: a lab cannot contain {config.sut!r}; choose one of {', '.join(SUTS)}")
+    return plan.build_plan(config).lab

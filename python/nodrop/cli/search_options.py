@@ -1,6 +1,6 @@
 """Options of a search, shared by several commands, and their configuration keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, get_args
 
 import click
@@ -99,9 +99,14 @@ def collect_overrides(flags: dict[str, Any], other_keys: dict[str, Any]) -> dict
     """
     goals = dict(parse_key_value("--goal", goal, "PDR=0.5%") for goal in flags["goals"])
     values = {key: flags[flag] for flag, key in KEYS.items()} | {"goals": goals or None} | other_keys
-    settings = (parse_key_value("--set", setting, "search.width=1%") for setting in flags["settings"])
     overrides = {key: value for key, value in values.items() if value is not None}
-    return overrides | {key: parse_value(text) for key, text in settings}
+    return overrides | parse_settings(flags["settings"])
+
+
+def parse_settings(settings: Iterable[str], example: str = "search.width=1%") -> dict[str, Any]:
+    """Parse the values of `--set` as in a YAML file. Raises ConfigError for one without key or value."""
+    pairs = (parse_key_value("--set", setting, example) for setting in settings)
+    return {key: parse_value(text) for key, text in pairs}
 
 
 def parse_key_value(flag: str, text: str, example: str) -> tuple[str, str]:
