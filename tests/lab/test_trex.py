@@ -7,9 +7,11 @@ import pytest
 from tests.running import plan_lab
 from tests.trex.running import Trex, result_of, run_trex_server, running_lab
 
+from nodrop.errors import SearchError
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.generator.trex.rpc import TrexPortsInUse
 from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult
+from nodrop.run.retries import check_valid
 from nodrop.stage.registry import LabRecord
 
 pytestmark = [pytest.mark.trex, pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
@@ -154,6 +156,8 @@ def test_a_server_that_vanishes_leaves_an_invalid_trial_that_says_so(lab: LabRec
     with run_trex_server(lab, "--vanish-at", "get_port_stats:9") as vanishing, vanishing.measurer() as measurer:
         result = measure(measurer, duration_s=2.0)
     assert doubt_codes(result) == {"generator_gone"}
+    with pytest.raises(SearchError, match=r"start the TRex server again \(`nodrop run --show-trex-log` shows why"):
+        check_valid(result)
 
 
 def test_ports_that_somebody_else_takes_are_named(lab: LabRecord) -> None:

@@ -118,8 +118,7 @@ def check_retry_limit(trials: Sequence[TrialResult], repeat_invalid: int) -> Non
         )
     raise SearchError(
         f"{repeat_invalid + 1} consecutive trials at {format_pps(latest.trial.intended_load_pps)} were invalid: "
-        f"{_reasons(latest)}; lower --max-load, raise engine.queue_slots (nodrop's engine), or allow more retries "
-        "(search.repeat_invalid)"
+        f"{_reasons(latest)}; {_find_remedy(latest, 'lower --max-load')}, or allow more retries (search.repeat_invalid)"
     )
 
 
@@ -128,8 +127,15 @@ def check_valid(trial: TrialResult) -> None:
     if trial.validity.verdict is ValidityStatus.INVALID:
         raise SearchError(
             f"the trial at {format_pps(trial.trial.intended_load_pps)} is invalid: {_reasons(trial)}; "
-            "lower the rate, or raise engine.queue_slots (nodrop's engine)"
+            f"{_find_remedy(trial, 'lower the rate')}"
         )
+
+
+def _find_remedy(trial: TrialResult, reduction: str) -> str:
+    """Return the remedy for an invalid trial; `reduction` states how to send less."""
+    if any(doubt.code == "generator_gone" for doubt in trial.validity.doubts):
+        return "start the TRex server again (`nodrop run --show-trex-log` shows why it ended)"
+    return f"{reduction}, or raise engine.queue_slots (nodrop's engine)"
 
 
 def _reasons(trial: TrialResult) -> str:
