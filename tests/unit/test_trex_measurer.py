@@ -118,6 +118,13 @@ def test_a_trial_stopped_for_frames_that_were_only_late_is_invalid_and_the_next_
     assert codes[-1] == []
 
 
+def test_no_trial_is_stopped_for_frames_that_a_queue_delays_by_tens_of_milliseconds() -> None:
+    with measurer(PacedServer(delay_s=0.08)) as (measuring, _):
+        trial = Trial(intended_load_pps=20_000, duration_s=0.5, stop=StopRule(lost_count=0))
+        results = [measuring.measure(trial, index, "search", lambda *_: None) for index in range(3)]
+    assert [(result.stopped_early, doubts(result)) for result in results] == [(False, [])] * 3
+
+
 @pytest.mark.parametrize(
     ("server", "doubt"),
     [

@@ -23,6 +23,14 @@ class TrexStartConfig(Value):
     """Sending threads per pair of ports; 1 to 512."""
     software: bool = False
     """Use no features of the network cards (`--software`)."""
+    software_ring: int = Field(default=8192, ge=64, multiple_of=64)
+    """Frames that each port buffers in each direction with `software` (`framecnt`), a multiple of 64; each takes 9280
+    bytes of the kernel's memory."""
+    low_end: bool = False
+    """Run all threads on one CPU, with less memory and sleeps instead of busy waits (`low_end`); `cores` and `platform`
+    have no effect."""
+    low_end_core: int = Field(default=0, ge=0)
+    """CPU of all threads with `low_end`."""
     memory: int = Field(default=1024, ge=0)
     """Memory limit in MiB (`limit_memory`); 0: none."""
     mbuf_64: int | None = Field(default=None, ge=1)

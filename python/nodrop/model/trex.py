@@ -18,6 +18,12 @@ class TrexStart(Value):
     """Sending threads per pair of ports."""
     software: bool = False
     """Whether no features of the cards are used (--software)."""
+    software_ring: int = Field(default=8192, ge=64)
+    """Frames that each port buffers in each direction in software mode."""
+    low_end: bool = False
+    """Whether all threads share one CPU (low_end); `cores` and `platform` are then not used."""
+    low_end_core: int = Field(default=0, ge=0)
+    """CPU of all threads with low_end."""
     memory_mib: int = Field(default=1024, ge=0)
     """Memory limit (limit_memory)."""
     mbuf_64: int | None = None
@@ -33,6 +39,11 @@ class TrexStart(Value):
     restart: bool = False
     """Whether a running server is stopped first, even one with the same settings."""
     start_timeout_s: float = Field(default=100.0, gt=0)
+
+    @property
+    def thread_count(self) -> int:
+        """Sending threads of the server."""
+        return (1 if self.low_end else self.cores) * len(self.interfaces) // 2
 
 
 class TrexPlan(Value):

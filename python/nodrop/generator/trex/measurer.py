@@ -34,8 +34,10 @@ from nodrop.model.trial import FIXED, SEARCH, Doubt, Trial, TrialResult
 
 LATENCY_RATIO_MAX = 0.1
 """Highest share of a stream's load for its latency stream, whose frames may be larger and are of one flow."""
-IN_FLIGHT_S = 0.01
-"""Initial estimate of a frame's time in flight, for counting certain loss; trials refine it."""
+IN_FLIGHT_FIRST_S = 0.1
+"""Time in flight assumed in the first trial: queues of software hold frames for tens of milliseconds."""
+IN_FLIGHT_MIN_S = 0.01
+"""Shortest time in flight assumed in later trials."""
 RECONNECT_MAX_S = 10.0
 """Time for a server that vanished in the previous trial to come back."""
 
@@ -83,7 +85,7 @@ class TrexMeasurer:
         self._connection: _Connection | None = None
         self._clock = clock
         self._vanished = False
-        self._in_flight_s = IN_FLIGHT_S
+        self._in_flight_s: float | None = None
 
     def __enter__(self) -> Self:
         """Find or start the server, acquire its ports, resolve next hops. Raises GeneratorError."""
@@ -161,11 +163,17 @@ class TrexMeasurer:
 
     def _update_in_flight_time(self, record: TrialRecord, result: TrialResult) -> None:
         """Set the time in flight to the observed one; double it if a trial stopped for frames that were only late."""
-        frames = sum(in_flight(record.samples))
-        stayed_s = frames / result.offered_load_pps if result.offered_load_pps else 0.0
+        frames = max(sum(in_flight(record.samples)), record.drained_count)
+        stayed_s = frames / result.forwarding_rate_pps if result.forwarding_rate_pps else 0.0
         misled = result.stopped_by in {"lost_count", "after_loss"} and not result.lost_count
         misled = misled or any(doubt.code == "stopped_for_late" for doubt in result.validity.doubts)
-        self._in_flight_s = min(max(self._in_flight_s * (2 if misled else 1), stayed_s), DRAIN_MAX_S)
+        assumed_s = 2 * self._allowance_s if misled else self._in_flight_s or IN_FLIGHT_MIN_S
+        self._in_flight_s = min(max(assumed_s, stayed_s), DRAIN_MAX_S)
+
+    @property
+    def _allowance_s(self) -> float:
+        """Time after which a frame counts as certainly lost while the next trial runs."""
+        return self._in_flight_s or IN_FLIGHT_FIRST_S
 
     def _run(
         self, connection: _Connection, trial: Trial, phase: str, on_window: OnWindow
@@ -186,7 +194,7 @@ class TrexMeasurer:
             check_alive=self._check_alive,
             clock=self._clock,
         )
-        record = TrialRun(setup, port_loads, trial, self._in_flight_s, on_window).run(in_order=phase == FIXED)
+        record = TrialRun(setup, port_loads, trial, self._allowance_s, on_window).run(in_order=phase == FIXED)
         loads_pps = _loads_pps(connection.traffic, stream_set, port_loads)
         fields = trial_result.result_fields(trial, connection.traffic, record, loads_pps, cores)
         if phase != SEARCH:

@@ -2,7 +2,6 @@
 
 import atexit
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -10,12 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.installation import check_start, command_line, diagnose, find_release, platform_yaml
+from nodrop.generator.trex.installation import PROMPT, check_start, command_line, diagnose, find_release, platform_yaml
 from nodrop.generator.trex.rpc import TrexNoReply, connection_error
 from nodrop.generator.trex.session import TrexSession
 from nodrop.model.trex import TrexPlan, TrexStart
 from nodrop.system import runtime_dirs
 from nodrop.system.log_files import LOGGER
+from nodrop.system.tcp_listeners import is_local
 
 POLL_S = 0.25
 REACH_TIMEOUT_S = 1.0
@@ -39,7 +39,7 @@ class StartedTrex:
         file = self.log.with_suffix(".yaml")
         _write_private(file, platform_yaml(plan, plan.start))
         words = command_line(plan, plan.start, file)
-        _write_private(self.log, f"$ cd {self.directory}\n$ {' '.join(words)}\n")
+        _write_private(self.log, f"{PROMPT}cd {self.directory}\n{PROMPT}{' '.join(words)}\n")
         with self.log.open("ab") as log:
             self._supervisor = subprocess.Popen(
                 [sys.executable, "-m", SUPERVISOR, *words],
@@ -101,7 +101,7 @@ def ensure_running(plan: TrexPlan) -> StartedTrex | None:
     Raises: GeneratorError.
     """
     start = plan.start
-    if start is None or not _is_local(plan.host):
+    if start is None or not is_local(plan.host):
         return None
     key = plan.host, plan.rpc_port
     ours = _running.get(key)
@@ -149,7 +149,7 @@ def _difference(plan: TrexPlan, start: TrexStart) -> str:
         if missing:
             return f"it has no port {', '.join(map(str, missing))}"
         cores = session.core_count
-    expected = start.cores * len(start.interfaces) // 2
+    expected = start.thread_count
     return "" if cores == expected else f"it sends on {cores} threads instead of {expected}"
 
 
@@ -177,15 +177,6 @@ def _shut_down_other(plan: TrexPlan, why: str) -> None:
 def _shut_down(plan: TrexPlan) -> None:
     with suppress(GeneratorError), TrexSession(plan.replace(timeout_s=REACH_TIMEOUT_S)) as session:
         session.call("shutdown", user=plan.user, force=True)
-
-
-def _is_local(host: str) -> bool:
-    """Return whether a host name refers to this machine."""
-    try:
-        found = socket.getaddrinfo(host, None)
-    except OSError:
-        return False
-    return any(str(address[0]).startswith("127.") or address[0] == "::1" for *_, address in found)
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -68,6 +68,8 @@ class TrialRecord:
     """Time between first and last frame, if the trial did not end by itself."""
     samples: list[CountSample] = field(default_factory=list)
     """At the ends of windows; the last one covers all arrivals."""
+    drained_count: int = 0
+    """Frames that arrived after the trial had been stopped."""
     sender_busy: float = 0.0
     """Highest share of time that sending threads were busy."""
     receiver_busy: float = 0.0
@@ -201,9 +203,11 @@ class TrialRun:
     def _await_arrivals(self) -> None:
         """Wait until all frames arrived, none arrived for a while, or for too long."""
         began_s = changed_s = self._clock.monotonic()
+        first: CountSample | None = None
         last: CountSample | None = None
         while True:
             sample = self._sample()
+            first = first or sample
             if last is None or (sample.offered, sample.received) != (last.offered, last.received):
                 last, changed_s = sample, sample.replied_s
             arrived = all(back >= sent for sent, back in zip(sample.offered, sample.received, strict=True))
@@ -211,6 +215,8 @@ class TrialRun:
             if (arrived and not self.record.counts.sending) or quiet_s > QUIET_S or drain_s > DRAIN_MAX_S:
                 break
             self._clock.sleep(max(SAMPLE_MIN_S, self._cost_s))
+        sent_count = sum(sample.offered) - sum(first.offered)
+        self.record.drained_count = max(0, sum(sample.received) - sum(first.received) - sent_count)
         self._close_window(sample)
         # Frames not yet counted when the time was over may have been sent in time.
         self.record.overdue &= not all(self._has_sent_all(number) for number in range(len(self.record.schedules)))
