@@ -40,14 +40,14 @@ class Namespace:
         return self.run(sys.executable, "-m", "nodrop", "run", *flags, *FLAGS)
 
     @contextlib.contextmanager
-    def forwarding(self, *arguments: str) -> Iterator[None]:
-        """Run nodrop-vnf as the SUT."""
+    def forwarding(self, *arguments: str) -> Iterator[int]:
+        """Run nodrop-vnf as the SUT; yield its pid."""
         program = Path(sys.executable).parent / "nodrop-vnf"
         command = ["nsenter", "--net", "--target", str(self.pid), str(program), *arguments]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdout
             assert b"ready" in process.stdout.readline()
-            yield
+            yield process.pid
             process.kill()
 
 
@@ -66,7 +66,7 @@ def read_mac(namespace: Namespace, name: str) -> str:
     return str(link["address"])
 
 
-def forward_layer_2(namespace: Namespace, *flags: str) -> contextlib.AbstractContextManager[None]:
+def forward_layer_2(namespace: Namespace, *flags: str) -> contextlib.AbstractContextManager[int]:
     left, right = read_mac(namespace, "left"), read_mac(namespace, "right")
     return namespace.forwarding("l2", "--port", f"near,peer={left}", "--port", f"far,peer={right}", *flags)
 
@@ -184,3 +184,15 @@ def test_a_server_measures_what_is_between_the_ports_of_its_own_configuration(na
     assert done.returncode == 0, done.stdout + done.stderr
     assert "lab external is up" in done.stdout
     assert "1,200 frames were sent in 0.3 s" in done.stdout
+
+
+def test_processes_of_the_sut_may_be_named(namespace: Namespace) -> None:
+    flags = ("--sut", "ext", "--ports", "left,right")
+    with forward_layer_2(namespace) as pid:
+        result = parse_result(namespace.nodrop(*flags, "--sut-pid", str(pid)))
+    facts, plan = result["facts"], result["plan"]
+    assert isinstance(facts, dict) and isinstance(plan, dict)
+    assert [(each["name"], each["pid"]) for each in facts["stage"]["sut_processes"]] == [(f"nodrop-vnf ({pid})", pid)]
+    assert plan["search"]["excludes_disturbed"]
+    gone = namespace.nodrop(*flags, "--sut-pid", str(pid))
+    assert (gone.returncode, f"sut_pids: no process {pid} runs" in gone.stderr) == (3, True)

@@ -10,7 +10,7 @@ from tests.waiting import await_true
 
 from nodrop.formatting.messages import format_message
 from nodrop.model.trial import ValidityStatus
-from nodrop.observe.sut_cpu import SutCpuObserver
+from nodrop.observe.cpu_wait import CpuWaitObserver
 
 
 def spin(core: int) -> None:
@@ -29,7 +29,7 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
     rivals = [multiprocessing.Process(target=spin, args=(core,), daemon=True) for _ in range(2)]
     for rival in rivals:
         rival.start()
-    sut_cpu = SutCpuObserver([rivals[0].pid])
+    sut_cpu = CpuWaitObserver("sut_preempted", lambda: [rivals[0].pid])
     begin_s = read_wait_s(rivals[0].pid)
     sut_cpu.begin_trial()
     await_true(lambda: read_wait_s(rivals[0].pid) > begin_s + 0.2, "it waits for its CPU")
@@ -44,7 +44,7 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
 
 @pytest.mark.parametrize("pid", [None, 2**22 + 1])
 def test_without_a_process_to_watch_nothing_is_said(pid: int | None) -> None:
-    sut_cpu = SutCpuObserver([] if pid is None else [pid])
+    sut_cpu = CpuWaitObserver("sut_preempted", lambda: [] if pid is None else [pid])
     result = simulated_trial(1000.0, 1.0)
     sut_cpu.begin_trial()
     assert sut_cpu.end_trial(result) == result

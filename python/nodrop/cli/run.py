@@ -60,6 +60,10 @@ EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("
 @click.option("--chains", type=int, metavar="N", help="Parallel chains of forwarders.  [default: 1]")
 @click.option("--hops", type=int, metavar="N", help="Forwarders per chain, 1 or 2.  [default: 1]")
 @click.option("--ports", metavar="LEFT,RIGHT", help="Interfaces connected to an external SUT (--sut ext).")
+@click.option("--sut-pid", "sut_pids", type=int, metavar="PID", multiple=True, help="Process of an external SUT, here.")
+@click.option(
+    "--sut-cgroup", "sut_cgroups", metavar="PATH", multiple=True, help="Control group of an external SUT, here."
+)
 @click.option("--lab", type=LAB, help="Use a persistent lab of `nodrop lab up`.")
 @click.option("--backend", type=Choice(["auto", *get_args(Backend)]), help="Packet I/O back end.  [default: auto]")
 @click.option("--frame-bytes", type=FrameBytes(), metavar="N", help="Frame size with FCS.  [default: 64]")
@@ -185,6 +189,8 @@ def _collect_run_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "chains": flags["chains"],
         "hops": flags["hops"],
         "ports": flags["ports"].split(",") if flags["ports"] else None,
+        "sut_pids": list(flags["sut_pids"]) or None,
+        "sut_cgroups": list(flags["sut_cgroups"]) or None,
         "lab": flags["lab"],
         "engine.backend": flags["backend"],
         "frame_bytes": flags["frame_bytes"],

@@ -194,7 +194,7 @@ class SearchConfig(Value):
     disturbed_time: Literal["exclude", "count"] | None = None
     """Time in which other work on the machine disturbed tester or SUT: `count`, or `exclude`, which judges trials
     without it and extends those of the search by as much, at most to five times their duration; null: `exclude` for the
-    algorithm nodrop and a SUT in the lab, else `count`."""
+    algorithm nodrop and a SUT in the lab or with `sut_pids` or `sut_cgroups`, else `count`."""
 
 
 class LatencyConfig(Value):
@@ -370,6 +370,11 @@ class Config(Value):
     """Interfaces connected to an external SUT (`sut: ext`) or to a cloud (`sut: openstack`), e.g. `[eth1, eth2]`."""
     allow_addressed_ports: bool = False
     """Allow `ports` with IP addresses or routes; other users of these interfaces then lose frames to the tester."""
+    sut_pids: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Processes of an external SUT on this machine (`sut: ext`), e.g. `[1234]`; time for which other work keeps them
+    off their CPUs is then reported."""
+    sut_cgroups: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """The same by control groups, e.g. `[/system.slice/openvswitch-switch.service]`."""
     routers: bool = False
     """Put a router at each end of every chain: the Linux kernel's, or with `openstack` Neutron's. Requires `vnf-l3`."""
     idle_interfaces: int = Field(default=0, ge=0, le=8)

@@ -162,6 +162,10 @@ class LabPlan(Value):
     """Noisy neighbors that run as long as the lab is up."""
     takes_addressed_ports: bool = False
     """Whether a tester port to an external SUT may have IP addresses."""
+    sut_pids: tuple[int, ...] = ()
+    """Processes of an external SUT on this machine."""
+    sut_cgroups: tuple[str, ...] = ()
+    """Control groups of such processes."""
     sut_takes_xdp: bool = False
     """Whether the SUT's ends of the links accept frames without socket buffers."""
     tester_is_here: bool = True

@@ -8,8 +8,9 @@ from nodrop.model.plan import Plan
 from nodrop.observe.base import Observer
 from nodrop.observe.counter_reader import HopCounterReader
 from nodrop.observe.cpu_quota import CpuQuotaObserver
-from nodrop.observe.sut_cpu import SutCpuObserver
+from nodrop.observe.cpu_wait import CpuWaitObserver
 from nodrop.system.cpu_quota import CpuQuotaReader
+from nodrop.system.tcp_listeners import is_local, list_listener_pids
 
 
 @contextlib.contextmanager
@@ -22,4 +23,13 @@ def open_observers(facts: StageFacts, plan: Plan) -> Iterator[tuple[Observer, ..
         hops = (stack.enter_context(counters),) if has_counters else ()
         quotas = CpuQuotaReader()
         throttling = (CpuQuotaObserver(quotas),) if quotas.read_quota() else ()
-        yield *hops, *throttling, SutCpuObserver([process.pid for process in facts.sut_processes])
+        yield *hops, *throttling, *_list_cpu_waits(facts, plan)
+
+
+def _list_cpu_waits(facts: StageFacts, plan: Plan) -> Iterator[Observer]:
+    """Yield observers of the SUT's processes, and of a TRex server on this machine; the engine watches itself."""
+    yield CpuWaitObserver("sut_preempted", lambda: [process.pid for process in facts.sut_processes])
+    if trex := plan.trex:
+        yield CpuWaitObserver(
+            "tester_preempted", lambda: list_listener_pids(trex.rpc_port) if is_local(trex.host) else ()
+        )

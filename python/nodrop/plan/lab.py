@@ -84,6 +84,8 @@ def plan_private_lab(config: Config, available: Sequence[int], largest: int, tes
         sut_memory_node=config.vnf.memory_node,
         sut_softirq_core=config.vnf.softirq_core,
         takes_addressed_ports=config.allow_addressed_ports,
+        sut_pids=config.sut_pids,
+        sut_cgroups=config.sut_cgroups,
         tester_is_here=config.generator == "engine",
         cloud=_build_cloud_shape(config),
     )
@@ -196,6 +198,7 @@ def check_lab(config: Config) -> None:
             f"ports: {config.sut} is brought up between ports of its own ({', '.join(config.ports)}); write sut: ext "
             "to measure the system between these ports, or remove ports"
         )
+    _check_sut_processes(config)
     for side, macs in enumerate(config.macs or ()):
         if len(macs) != config.chains:
             raise ConfigError(
@@ -224,6 +227,17 @@ def _list_antagonists(config: Config, lab: LabPlan, available: Sequence[int]) ->
     for core in cores:
         check_core("antagonist.cores", core, available)
         yield Antagonist(kind=kind, core=core)
+
+
+def _check_sut_processes(config: Config) -> None:
+    for key in ("sut_pids", "sut_cgroups"):
+        named = getattr(config, key)
+        if named and (config.sut != "ext" or config.lab):
+            requested = f"lab {config.lab}" if config.lab else f"sut: {config.sut}"
+            raise ConfigError(
+                f"{key}: nodrop knows the processes of {requested} ({', '.join(map(str, named))}); remove {key}, or "
+                "write sut: ext to measure a system that runs already"
+            )
 
 
 def _check_table(config: Config) -> None:

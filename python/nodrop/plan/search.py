@@ -93,10 +93,11 @@ def compute_lowest_load_pps(goal: Goal, stream_count: int) -> float:
 
 
 def _excludes_disturbed(config: Config, algorithm: AlgorithmName) -> bool:
-    """Return whether disturbed time is left out: work beside a SUT of unknown whereabouts may be the SUT's."""
+    """Return whether disturbed time is left out: work beside a SUT of unknown processes may be the SUT's."""
     if config.search.disturbed_time is not None:
         return config.search.disturbed_time == "exclude"
-    return algorithm == DEFAULT_ALGORITHM and config.sut not in ("ext", "openstack")
+    is_known = config.sut not in ("ext", "openstack") or bool(config.sut_pids or config.sut_cgroups)
+    return algorithm == DEFAULT_ALGORITHM and is_known and config.generator == "engine"
 
 
 def _build_goals(config: Config, profile: SearchProfile, algorithm: AlgorithmName) -> Iterator[Goal]:

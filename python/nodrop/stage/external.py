@@ -13,6 +13,7 @@ from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import links
 from nodrop.stage.base import FixedChains
 from nodrop.stage.lab_inspection import read_chain_facts
+from nodrop.stage.sut_processes import find_sut_processes, is_pid_running
 
 IFF_UP = 1
 """Source: <linux/if.h>, netdevice(7)."""
@@ -47,6 +48,7 @@ class ExternalStage(FixedChains):
             privilege="root" if os.geteuid() == 0 else "nobody",
             tester_pid=os.getpid(),
             sut_pid=0,
+            sut_processes=find_sut_processes(plan),
             sut_shares_tester_cpu=False,
             interfaces=links.read_interfaces(self._names, "tester"),
             chains=tuple(read_chain_facts(plan)),
@@ -64,12 +66,17 @@ class ExternalStage(FixedChains):
         return self._facts
 
     def check_alive(self) -> None:
-        """Raise StageError if an interface no longer exists."""
+        """Raise StageError if an interface no longer exists, or a process that the plan names."""
         for name in self._names:
             try:
                 socket.if_nametoindex(name)
             except OSError:
                 raise StageError(f"ports: {name} disappeared during the run; restore it") from None
+        for pid in self._plan.sut_pids:
+            if not is_pid_running(pid):
+                raise StageError(
+                    f"sut_pids: process {pid} of the SUT ended during the run; see its log, and start it again"
+                )
 
 
 def _find_link(netlink: Any, name: str) -> Any:

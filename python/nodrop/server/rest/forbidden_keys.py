@@ -11,6 +11,7 @@ FILE = "names a file on the server's host"
 CODE = "names code that would run on the server's host"
 DESTINATION = "names a destination of results and logs"
 DEVICE = "selects devices of the server's host"
+PROCESS = "names processes of the server's host"
 LAB = "names a lab on the server's host"
 OWNER = "sets the owner of files on the server's host"
 CLOUD = "names credentials on the server's host"
@@ -24,6 +25,8 @@ FORBIDDEN: dict[str, str] = {
     "engine.dpdk.devices": DEVICE,
     "ports": DEVICE,
     "allow_addressed_ports": DEVICE,
+    "sut_pids": PROCESS,
+    "sut_cgroups": PROCESS,
     "lab": LAB,
     "openstack.cloud": CLOUD,
     "openstack.openrc": CLOUD,
@@ -64,6 +67,8 @@ HARMLESS_VALUES: dict[str, tuple[object, ...]] = {
     "service_mode": (False,),
     "allow_addressed_ports": (False,),
     "ports": ([],),
+    "sut_pids": ([],),
+    "sut_cgroups": ([],),
 }
 """Values without effect, as in a complete default configuration."""
 
