@@ -164,6 +164,8 @@ def test_text_that_a_template_renders_is_read_as_what_it_means() -> None:
         "fluentd": [{"logging_tag": "", "result_tag": None, "ip": "", "port": ""}],
         "user_label": "[nightly]",
         "openrc_file": "",
+        "hypervisor_hostname": "None",
+        "internal_networks": {"left": {"mpls_transport_labels": "None", "cidr": "192.168.91.0/24"}},
     }
     meant = rendered | {
         "service_chain_count": 2,
@@ -175,6 +177,8 @@ def test_text_that_a_template_renders_is_read_as_what_it_means() -> None:
         "traffic_generator": {"ip_addrs": ["10.1.0.0/16", "10.2.0.0/16"], "udp_src_port": [1024, 2048]},
         "fluentd": [{}],
         "openrc_file": None,
+        "hypervisor_hostname": None,
+        "internal_networks": {"left": {"cidr": "192.168.91.0/24"}},
     }
     config = effective(rendered)
     assert config == effective(meant)

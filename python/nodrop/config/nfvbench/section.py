@@ -12,7 +12,7 @@ from nodrop.system.yaml_reader import parse_value
 
 
 class Section(Value):
-    """A section in which null and empty text count as absent, and text may hold a list: `"[64, 1518]"`."""
+    """A section in which null, empty text and `None` count as absent, and text may hold a list: `"[64, 1518]"`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -28,8 +28,8 @@ class Section(Value):
 
 
 def is_absent(value: Any) -> bool:
-    """Return whether a value stands for the default of its key."""
-    return value is None or (isinstance(value, str) and not value)
+    """Return whether a value stands for the default of its key; templates of Jinja write null as `None`."""
+    return value is None or (isinstance(value, str) and value in ("", "None"))
 
 
 def _read_text(value: Any, annotation: Any) -> Any:
