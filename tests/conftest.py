@@ -17,8 +17,10 @@ from typing import NoReturn
 
 import pytest
 from tests.suites import GATE, load_suites
+from tests.waiting import stretch
 
 os.environ["NODROP_ALONGSIDE"] = "1"
+os.environ.setdefault("PYTEST_TIMEOUT", f"{stretch(300):g}")  # pytest-timeout: for each test, with its fixtures
 LAB_REQUIRED = os.environ.get("NODROP_REQUIRE_LAB") == "1"
 
 

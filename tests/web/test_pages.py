@@ -120,7 +120,7 @@ def test_results_are_found_and_two_of_them_compared(measured: Measured, open_pag
     expect(page.get_by_role("heading", level=1)).to_contain_text("B is worse than A: NDR is 5.")
     page = inspect_page(open_page, page.url, "compare")
     expect(page.get_by_role("table").first).to_contain_text("worse")
-    with page.expect_download(timeout=300_000) as downloading:  # all charts of six runs, drawn behind other work
+    with page.expect_download(timeout=stretch(100_000)) as downloading:  # all charts of six runs
         page.get_by_role("link", name="Download report").click(no_wait_after=True)
     assert "B is worse than A" in downloading.value.path().read_text()
 
