@@ -85,6 +85,7 @@ def test_networks_have_names_numbers_and_carriers_of_their_own() -> None:
         ("compute_nodes", ["c1", "c2"], "hosts", ("c1", "c2")),
         ("hypervisor_hostname", "c3", "hosts", ("c3",)),
         ("availability_zone", "az", "availability_zone", "az"),
+        ("availability_zone", "az:compute1", "availability_zone", "az"),
         ("loop_vm_name", "vm", "server", "vm"),
         ("vif_multiqueue_size", 2, "multiqueue", 2),
         ("num_mbufs", 4096, "mbufs", 4096),

@@ -182,6 +182,9 @@ def test_hosts_may_name_their_zone() -> None:
     created = cloud(openstack__hosts=["nova:compute1", "compute2"])
     assert (created.availability_zone, created.hosts) == ("nova", ("compute1", "compute2"))
     assert cloud(openstack__hosts="nova:").availability_zone == "nova"
+    zone = {"openstack__availability_zone": "other"}
+    assert cloud(openstack__hosts="nova:compute1", **zone).availability_zone == "nova"
+    assert cloud(openstack__hosts="compute1", **zone).availability_zone == "other"
 
 
 def test_networks_of_a_sut_that_others_staged_are_found_only() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from nodrop.cli.completion_types import FILE
-from nodrop.cli.search_options import parse_key_value, parse_value
+from nodrop.cli.search_options import parse_settings
 from nodrop.errors import NodropError, StageError
 from nodrop.units import format_count
 
@@ -99,8 +99,7 @@ def select_cloud(
 def _load_config(files: Sequence[str], settings: Sequence[str]) -> "Config":
     from nodrop.config.load import build_config
 
-    pairs = [parse_key_value("--set", text, "openstack.cloud=NAME") for text in settings]
-    return build_config(files, {key: parse_value(value) for key, value in pairs})
+    return build_config(files, parse_settings(settings, "openstack.cloud=NAME"))
 
 
 def list_cloud(selection: CloudSelection) -> CloudInventory:

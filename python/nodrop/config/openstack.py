@@ -175,7 +175,7 @@ class OpenStackConfig(Value):
     """Forwarder in the VMs: `vnf-l2`, `vnf-l3`, or one that the image provides, `testpmd` or `vpp`. `vnf-l3` and `vpp`
     route."""
     availability_zone: str | None = Field(default=None, min_length=1)
-    """Availability zone of the VMs; null: the cloud's choice."""
+    """Availability zone of the VMs, unless `hosts` names one; null: the cloud's choice."""
     hosts: NamesPerChain | None = None
     """Compute hosts of the VMs, assigned to chains in rotation: `compute1`, `zone:compute1` or a list; null: the
     cloud's choice, one host for all VMs of a chain."""

@@ -71,16 +71,19 @@ def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPl
 
 
 def choose_hosts(config: Config) -> tuple[str | None, tuple[str, ...]]:
-    """Return the availability zone and compute hosts from `host`, `zone:` and `zone:host`. Raises ConfigError."""
+    """Return the availability zone and compute hosts from `host`, `zone:` and `zone:host`.
+
+    A zone in `hosts` takes precedence over `availability_zone`, as in NFVbench. Raises: ConfigError.
+    """
     value = config.openstack.hosts or ()
     parts = [each.rpartition(":")[::2] for each in ((value,) if isinstance(value, str) else value)]
-    zones = {zone for zone, _ in parts if zone} | {zone for zone in (config.openstack.availability_zone,) if zone}
+    zones = {zone for zone, _ in parts if zone}
     hosts = tuple(host for _, host in parts if host)
     if len(zones) > 1:
         raise ConfigError(
             f"openstack.hosts: several availability zones ({', '.join(sorted(zones))}); write hosts of one zone"
         )
-    return next(iter(zones), None), hosts
+    return next(iter(zones), config.openstack.availability_zone), hosts
 
 
 def _build_flavor(config: Config, read_flavor: ReadFlavor) -> CloudFlavor:
