@@ -1,5 +1,6 @@
 //! The send path of one port: its streams, interleaved by one schedule.
 
+use nodrop_model::TrialRequest;
 use nodrop_port::clock::Clock;
 use nodrop_port::timetable::{EgressPort, Frame, Report, Timetable};
 use nodrop_port::{Fill, PortError, Slot, Transmit};
@@ -173,7 +174,7 @@ impl<'a> SendLane<'a> {
         let Some(now_ns) = clock.steady_ns().checked_sub(shared.start_ns) else { return Ok(0) };
         self.set_end(shared.end_ns.load(Relaxed));
         self.times.poll(now_ns);
-        if self.next >= self.pace.pacer.intended_count() || now_ns > self.pace.end_ns + shared.grace_ns.load(Relaxed) {
+        if self.next >= self.pace.pacer.intended_count() || now_ns > self.pace.end_ns + self.grace_ns(shared) {
             self.done = true;
             shared.sending.fetch_sub(1, Relaxed);
             return Ok(0);
@@ -195,6 +196,16 @@ impl<'a> SendLane<'a> {
             self.publish(shared);
         }
         Ok(sent)
+    }
+
+    /// Return the time after the end in which frames due by then are still sent, in nanoseconds. If no frame may go
+    /// unsent, the time that other work kept the sender off its CPU prolongs it, up to the catch-up limit.
+    #[inline]
+    fn grace_ns(&self, shared: &SharedCounters) -> u64 {
+        let grace_ns = shared.grace_ns.load(Relaxed);
+        let may_go_unsent = grace_ns <= TrialRequest::END_GRACE_NS;
+        let off_cpu_ns = if may_go_unsent { 0 } else { self.times.off_cpu_ns().min(self.pace.catch_up_max_ns) };
+        grace_ns + off_cpu_ns
     }
 
     /// Shorten or extend the schedule to frames due before `end_ns`.

@@ -5,6 +5,9 @@ use nodrop_port::timetable::Report;
 
 use crate::histogram::Durations;
 
+/// Time between two polls above which the sender was off its CPU, in nanoseconds.
+const OFF_CPU_MIN_NS: u64 = 1_000_000;
+
 /// Send times of one port in one trial.
 #[derive(Debug)]
 pub(crate) struct SendTimes {
@@ -15,6 +18,8 @@ pub(crate) struct SendTimes {
     /// Time between two polls that counts as a stall.
     stall_ns: u64,
     stalls: Stall,
+    /// Time off the CPU, in nanoseconds.
+    off_cpu_ns: u64,
     unsent_count: u64,
     /// Frames that the interface rejected after they had been passed to it.
     pub(crate) rejected_count: u64,
@@ -30,6 +35,7 @@ impl SendTimes {
             last_sent_ns: None,
             stall_ns,
             stalls,
+            off_cpu_ns: 0,
             unsent_count: 0,
             rejected_count: 0,
         }
@@ -39,6 +45,9 @@ impl SendTimes {
     #[inline]
     pub(crate) fn poll(&mut self, now_ns: u64) {
         let gap_ns = now_ns - self.last_poll_ns;
+        if gap_ns > OFF_CPU_MIN_NS {
+            self.off_cpu_ns += gap_ns;
+        }
         if gap_ns > self.stall_ns {
             self.stalls.count += 1;
             if gap_ns > self.stalls.longest_ns {
@@ -47,6 +56,12 @@ impl SendTimes {
             }
         }
         self.last_poll_ns = now_ns;
+    }
+
+    /// Return how long the sender was off its CPU, in nanoseconds.
+    #[inline]
+    pub(crate) fn off_cpu_ns(&self) -> u64 {
+        self.off_cpu_ns
     }
 
     /// Record that `count` frames, the first `late_ns` late, were sent one after the other in this period.

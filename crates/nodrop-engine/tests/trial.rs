@@ -435,6 +435,13 @@ fn a_sender_that_stalls_at_the_end_sends_the_rest_if_no_frame_may_go_unsent() {
 }
 
 #[test]
+fn a_sender_that_stalls_for_longer_than_the_trial_sends_the_rest_as_well() {
+    let request = TrialRequest { loads_pps: vec![1000.0], ..request(1000.0, 0.03) };
+    let stream = &measure(&mut stalled_engine(10, true), &request).streams[0];
+    assert_eq!((stream.offered_count, stream.intended_count), (30, 30));
+}
+
+#[test]
 fn a_sender_that_is_too_slow_does_not_prolong_a_trial_that_is_stopped() {
     let stop = Some(StopRule { elapsed_s: Some(0.3), ..StopRule::default() });
     let request = TrialRequest { loads_pps: vec![20_000.0], stop, ..request(20_000.0, 20.0) };

@@ -224,7 +224,8 @@ impl TrialRequest {
     }
 
     /// Return the time after the end of sending in which frames due by the end are still sent, in nanoseconds: a short
-    /// one, or as long as the trial if its catch-up limit lets no frame of it go unsent.
+    /// one, or as long as the trial if its catch-up limit lets no frame of it go unsent; the sender then adds the time
+    /// that it was off its CPU.
     #[must_use]
     pub fn end_grace_ns(&self) -> u64 {
         let sends_all = self.catch_up_max_s >= self.duration_s;
