@@ -484,6 +484,8 @@ def set_port_attr(machine: Machine, params: Params) -> Any:
     if "multicast" in attributes:
         port.is_multicast = attributes.object("multicast").flag("enabled")
     if "vxlan_fs" in attributes:
+        if machine.options.has_software:
+            raise Refusal("Error applying vxlan_fs: operation is not supported for this NIC.")
         port.vxlan_ports = attributes.list("vxlan_fs")
     return {}
 

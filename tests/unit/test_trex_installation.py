@@ -113,7 +113,7 @@ def test_interfaces_come_in_pairs() -> None:
         ("Please run this program as root/with sudo", "started by root"),
         ("trying to bind 0000:03:00.0 to igb_uio failed", "bound to a DPDK driver"),
         ("Error: You have 2 threads available", "trex.start.low_end"),
-        ("EAL: lcore 2 unavailable", "trex.start.low_end"),
+        ("EAL: core 2 unavailable", "trex.start.low_end"),
         ("ERROR: Maximum threads in platform section of config file is 1, unable to run with -c 4.", "start.platform"),
         ("Error: the number of cores should be 1 when the driver support only one tx queue", "lower trex.start.cores"),
         ("ERROR: i40e interface 03:00.1 is under Linux and will interfere with TRex", "trex.start.i40e_mixed"),
@@ -153,7 +153,7 @@ def test_no_cause_is_found_in_the_command_line_or_in_a_list_of_options() -> None
     assert diagnose(command + OPTIONS + tail) == (
         "its log ends:\n    EAL: Error - exiting with code: 1\n      Cause: Invalid EAL arguments"
     )
-    assert "too few CPUs" in diagnose(f"{command}EAL: lcore 2 unavailable\n{OPTIONS}{tail}")
+    assert "too few CPUs" in diagnose(f"{command}EAL: core 2 unavailable\n{OPTIONS}{tail}")
 
 
 def test_a_log_that_says_nothing_known_is_shown_as_it_is() -> None:

@@ -9,15 +9,16 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from tests.traffic import two_way_traffic
 from tests.trex_paced import PacedServer
-from tests.trex_responder import NoAnswer, Responder
+from tests.trex_responder import Error, NoAnswer, Responder
 
 from nodrop.errors import GeneratorError
 from nodrop.formatting.messages import format_message
 from nodrop.generator.base import TrialInterrupted
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.generator.trex.rpc import TrexNoReply, TrexPortsInUse
+from nodrop.model.layer import Ethernet, Ipv4, Udp, Vxlan
 from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
-from nodrop.model.traffic import Traffic
+from nodrop.model.traffic import SizeShare, Traffic
 from nodrop.model.trex import TrexPlan
 from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult, ValidityStatus
 
@@ -203,6 +204,35 @@ def test_where_streams_are_not_counted_ports_are() -> None:
         result = measuring.measure(trial, 0, "search", lambda *_: None)
     assert result.offered_count == result.received_count == pytest.approx(4000, abs=2)
     assert [each.offered_count for each in result.streams] == pytest.approx([2000, 2000], abs=1)
+
+
+@pytest.mark.parametrize("can_parse", [True, False], ids=["counted inside", "counted by port"])
+def test_ports_count_streams_in_vxlan_only_if_they_can_parse_it(can_parse: bool) -> None:
+    inner = TRAFFIC.streams[0].layers
+    outer = (Ethernet(src="02:00:00:00:00:01", dst="02:00:00:00:00:02"), Ipv4(src="192.0.2.1", dst="192.0.2.2"))
+    layers = (*outer, Udp(src_port=49152, dst_port=4789), Vxlan(vni=7), *inner)
+    sizes = (SizeShare(frame_bytes=256),)
+    tunnel = Traffic(streams=tuple(each.replace(layers=layers, sizes=sizes) for each in TRAFFIC.streams))
+    server, attributes = PacedServer(), []
+
+    def set_port_attr(params: dict[str, Any]) -> Any:
+        if "vxlan_fs" in params["attr"]:
+            attributes.append(params["attr"]["vxlan_fs"])
+            if not can_parse:
+                raise Error(-32000, "Error applying vxlan_fs: operation is not supported for this NIC.")
+        return {}
+
+    with Responder(server.methods | {"set_port_attr": set_port_attr}) as responder:
+        plan = TrexPlan(rpc_port=responder.port, timeout_s=2.0)
+        with TrexMeasurer(plan, tunnel, check_alive=report_no_problem, clock=server.clock) as measuring:
+            result = measuring.measure(Trial(intended_load_pps=1000, duration_s=0.1), 0, "search", lambda *_: None)
+            assert ("vxlan_fs" in " ".join(measuring.notes)) is not can_parse
+        counted = [
+            params["stream"]["flow_stats"]["enabled"] for method, params in responder.requests if method == "add_stream"
+        ]
+    assert attributes == [[4789]] * (2 if can_parse else 1)
+    assert counted == [can_parse] * 2
+    assert result.offered_count == result.received_count > 0
 
 
 def test_a_port_without_load_announces_its_addresses() -> None:

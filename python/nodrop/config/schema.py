@@ -10,7 +10,7 @@ from nodrop.config.openstack import OpenStackConfig
 from nodrop.config.outputs import ShipConfig
 from nodrop.config.per_side import convert_number_to_text, parse_macs, parse_vlans
 from nodrop.config.traffic import FrameSizes, TrafficConfig
-from nodrop.config.trex import TrexConfig
+from nodrop.config.trex import InterfaceNames, TrexConfig
 from nodrop.model.base import Value
 from nodrop.model.choices import (
     AlgorithmName,
@@ -366,7 +366,7 @@ class Config(Value):
     requires VLANs."""
     macs: Macs = None
     """Destination MAC address of the frames of every chain, left and right; null: known or resolved."""
-    ports: tuple[str, ...] = ()
+    ports: InterfaceNames = ()
     """Interfaces connected to an external SUT (`sut: ext`) or to a cloud (`sut: openstack`), e.g. `[eth1, eth2]`."""
     allow_addressed_ports: bool = False
     """Allow `ports` with IP addresses or routes; other users of these interfaces then lose frames to the tester."""

@@ -8,6 +8,17 @@ from nodrop.model.base import Value
 from nodrop.units import parse_pps
 
 LatencyLoad = Annotated[float, Field(ge=0, le=1e6), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
+
+
+def split_names(value: object) -> object:
+    """Return the names of a list or of a text with commas: `eth1,eth2`."""
+    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+
+
+InterfaceNames = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    BeforeValidator(split_names, json_schema_input_type=list[str] | str),
+]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
@@ -16,7 +27,7 @@ class TrexStartConfig(Value):
 
     directory: str = Field(default="/opt/trex", min_length=1)
     """Directory of the release, or of several releases."""
-    interfaces: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    interfaces: InterfaceNames = ()
     """Ports in order: PCI addresses, e.g. `["0000:03:00.0", "0000:03:00.1"]`, or interfaces with `software`, e.g.
     `[eth1, eth2]`; none: TRex is never started, a server must run."""
     cores: int = Field(default=4, ge=1, le=512)

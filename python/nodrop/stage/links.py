@@ -19,6 +19,9 @@ ADDRESS_GENERATION_NONE = 1
 NAMED_MAX = 4
 """Interfaces named in an error message."""
 
+LOOPBACK = "lo"
+"""Interface by which programs in a namespace reach each other at 127.0.0.1; down in a new namespace."""
+
 Namespaces = Mapping[str, int]
 """A process in each network namespace of a lab, except the tester's."""
 

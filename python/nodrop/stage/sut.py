@@ -61,7 +61,7 @@ def wire_links(plan: LabPlan, pids: Namespaces) -> None:
     links.disable_ipv6()
     if plan.sut == "wire":
         links.connect_pairs(plan)
-        links.bring_up(plan.tester_interfaces)
+        links.bring_up((links.LOOPBACK, *plan.tester_interfaces))
         return
     inside = namespace.inside_network_of
     for place in plan.namespaces:
@@ -74,7 +74,7 @@ def wire_links(plan: LabPlan, pids: Namespaces) -> None:
     for place in plan.namespaces:
         with inside(pids[place]):
             links.bring_up(plan.interfaces(place))
-    links.bring_up(plan.tester_interfaces)
+    links.bring_up((links.LOOPBACK, *plan.tester_interfaces))
     _enable_xdp_redirect(plan, pids["sut"])
 
 

@@ -185,7 +185,7 @@ SYMPTOMS = (
     ),
     _symptom(
         r"you have (only )?\d+ (threads?|cores?) available|number of cores should be at least|enough (physical )?cores"
-        r"|lcore \d+ (is )?(unavailable|not available|not detected)|invalid (core ?list|core ?mask|lcores)"
+        r"|core \d+ (is )?(unavailable|not available|not detected)|invalid core ?(list|mask)"
         r"|require +\d+ dp cores|should have at least \d+ cores",
         "it has too few CPUs for its threads: one for the server, one for latency, and trex.start.cores for each pair "
         "of ports; lower trex.start.cores, or set trex.start.low_end, with which all share one CPU",

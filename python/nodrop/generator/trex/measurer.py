@@ -18,10 +18,10 @@ from nodrop.generator.trex.clock import Clock
 from nodrop.generator.trex.counters import CounterReader
 from nodrop.generator.trex.frames import FrameTemplate, build_templates
 from nodrop.generator.trex.latency import latency_directions
-from nodrop.generator.trex.rpc import TrexNoReply, connection_error
+from nodrop.generator.trex.rpc import TrexNoReply, TrexRefused, connection_error
 from nodrop.generator.trex.server import ensure_running
 from nodrop.generator.trex.session import PROFILE, PortHandle, TrexSession
-from nodrop.generator.trex.stream_set import PortStreams, StreamSet
+from nodrop.generator.trex.stream_set import PortStreams, StreamSet, vxlan_port
 from nodrop.generator.trex.streams import COUNTERS_USUAL, build_stream_set
 from nodrop.generator.trex.trial import DRAIN_MAX_S, PortLoad, TrialRecord, TrialRun, TrialSetup
 from nodrop.generator.trex.trial_windows import Grouping, in_flight
@@ -41,6 +41,10 @@ IN_FLIGHT_MIN_S = 0.01
 RECONNECT_MAX_S = 10.0
 """Time for a server that vanished in the previous trial to come back."""
 
+NOT_SUPPORTED = "not supported"
+"""Part of the refusal of `vxlan_fs` by ports without it; of TRex's drivers, i40e has it."""
+VXLAN_NOTE = "TRex's ports cannot parse VXLAN (vxlan_fs): chains are counted together, by port"
+
 NextHops = Mapping[tuple[int, int], NextHop]
 
 
@@ -49,6 +53,8 @@ class _Connection:
     """A server in use."""
 
     session: TrexSession
+    plan: TrexPlan
+    """Without `flow_stats` if the ports cannot count the streams."""
     handles: list[PortHandle]
     traffic: Traffic
     """Addressed to its next hops."""
@@ -212,7 +218,7 @@ class TrexMeasurer:
         counts = [connection.session.counter_count(number) for number in self._plan.ports]
         return build_stream_set(
             connection.traffic,
-            self._plan.replace(latency_load_pps=latency_pps),
+            connection.plan.replace(latency_load_pps=latency_pps),
             connection.templates,
             counter_count=min(count if count is not None else COUNTERS_USUAL for count in counts),
             announced=relay.announcements_by_port(self._neighbors),
@@ -225,8 +231,6 @@ class TrexMeasurer:
         # From all ports first: the server refuses a packet group id whose other stream has another protocol.
         session.batch([handle.request("remove_all_streams", profile_id=PROFILE) for handle in connection.handles])
         for handle, port in zip(connection.handles, stream_set.ports, strict=True):
-            if port.vxlan_ports:
-                handle.call("set_port_attr", attr={"vxlan_fs": list(port.vxlan_ports)})
             session.batch([handle.request("add_stream", profile_id=PROFILE, **stream) for stream in port.streams])
             if port.announcements:
                 relay.announce(handle, port.announcements)
@@ -249,12 +253,14 @@ class TrexMeasurer:
         next_hops = relay.resolve_next_hops(session, plan, self._traffic, neighbors=self._neighbors, names=self._names)
         traffic = address_to_next_hops(self._traffic, next_hops)
         found = build_templates(traffic)
-        notes = build_stream_set(traffic, plan, found).notes
+        can_count = _parse_vxlan(handles, traffic)
+        counting_plan = plan if can_count else plan.replace(flow_stats=False)
+        notes = (*(() if can_count else (VXLAN_NOTE,)), *build_stream_set(traffic, counting_plan, found).notes)
         if plan.service_mode:
             for handle in handles:
                 closing.callback(_without_service, handle)
                 handle.call("service", enabled=True)
-        return _Connection(session, handles, traffic, found, notes, next_hops, closing)
+        return _Connection(session, counting_plan, handles, traffic, found, notes, next_hops, closing)
 
     def _await_reconnect(self) -> None:
         """Wait for a server that vanished; the next connection reports it if it stays away."""
@@ -280,6 +286,22 @@ class TrexMeasurer:
             next_hop=its[0] if its else None,
             next_hops=its if len(its) > 1 else (),
         )
+
+
+def _parse_vxlan(handles: list[PortHandle], traffic: Traffic) -> bool:
+    """Make the ports find the counters' marks inside VXLAN, if streams have it; return whether they can.
+
+    Raises: GeneratorError.
+    """
+    tunnels = sorted({port for stream in traffic.streams if (port := vxlan_port(stream)) is not None})
+    try:
+        for handle in handles if tunnels else ():
+            handle.call("set_port_attr", attr={"vxlan_fs": tunnels})
+    except TrexRefused as refusal:
+        if NOT_SUPPORTED not in str(refusal):
+            raise
+        return False
+    return True
 
 
 def _sending(handle: PortHandle, port: PortStreams, load_pps: float, cores: int) -> PortLoad:

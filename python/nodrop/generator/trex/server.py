@@ -34,6 +34,7 @@ class StartedTrex:
         assert plan.start
         check_start(plan.start)
         self.plan = plan
+        _check_reachable(plan)
         self.directory = find_release(plan.start.directory)
         self.log = log_path(plan.rpc_port)
         file = self.log.with_suffix(".yaml")
@@ -140,6 +141,16 @@ def log_text(rpc_port: int) -> str | None:
         return log_path(rpc_port).read_text(errors="replace")
     except FileNotFoundError:
         return None
+
+
+def _check_reachable(plan: TrexPlan) -> None:
+    """Raise GeneratorError if no server could be reached: the loopback of a new namespace is down."""
+    error = connection_error(plan.host, plan.rpc_port, REACH_TIMEOUT_S)
+    if error and not isinstance(error, ConnectionRefusedError):
+        raise GeneratorError(
+            f"trex.host: {plan.host} cannot be reached in this network namespace ({error.strerror or error}); bring "
+            "its loopback interface up: ip link set lo up"
+        )
 
 
 def _difference(plan: TrexPlan, start: TrexStart) -> str:

@@ -33,8 +33,6 @@ class PortStreams:
     """Load of its latency streams, independent of the multiplier."""
     announcements: tuple[bytes, ...] = ()
     """Frames to push before a trial: sent as streams, port counters would count them as test frames."""
-    vxlan_ports: tuple[int, ...] = ()
-    """UDP ports of VXLAN that TRex must parse to count streams (port attribute `vxlan_fs`)."""
 
     def multiplier(self, load_pps: float) -> float:
         """Return the `raw` multiplier with which this port sends its share of a load, latency streams included.

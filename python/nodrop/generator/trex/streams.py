@@ -134,14 +134,12 @@ def _port(number: int, made: Sequence[_TrexStreams], announced: Sequence[bytes],
     streams = [stream for one in made for stream in one.streams()]
     if every_s is not None:
         streams += [_announcing(frame, every_s) for frame in announced]
-    tunnels = {vxlan_port(one.stream) for one in made} - {None}
     return PortStreams(
         number=number,
         streams=tuple({"stream_id": at, "stream": stream} for at, stream in enumerate(streams, 1)),
         load_ratio=sum(one.ratio for one in made),
         latency_load_pps=sum(one.counted.latency_load_pps for one in made),
         announcements=() if every_s is not None else tuple(announced),
-        vxlan_ports=tuple(sorted(port for port in tunnels if port is not None)),
     )
 
 
