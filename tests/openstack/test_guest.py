@@ -100,7 +100,7 @@ def test_a_chain_through_a_guest_forwards_at_a_fixed_rate(run: Callable[..., dic
     assert all(0 < stream["received_count"] <= stream["offered_count"] for stream in trial["streams"])
 
 
-@pytest.mark.lab
+@pytest.mark.truth
 def test_the_ndr_of_a_chain_through_a_guest(run: Callable[..., dict[str, Any]], figure: Figure) -> None:
     result = run("--profile", "quick", "--budget", "60s")
     (ndr,) = [goal for goal in result["goals"] if goal["goal"]["label"] == "NDR"]

@@ -1,6 +1,7 @@
 """A fake installed release of TRex: its program starts the test server with nodrop's configuration file and flags."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -58,6 +59,12 @@ def read_flags(arguments: list[str]) -> dict[str, str]:
     return result
 
 
+def find_interface(port: str) -> str:
+    """Return the interface of a port, which may be a virtual device of DPDK: `--vdev=net_af_packet0,iface=eth1`."""
+    named = re.search(r"^--vdev=net_af_packet\d+,(?:.*,)?iface=([^,]+)", port)
+    return named[1] if named else port
+
+
 def main() -> None:
     """Become the test server."""
     split = sys.argv.index("--")
@@ -66,7 +73,8 @@ def main() -> None:
     if platform["version"] != 2 or platform["port_limit"] != len(platform["interfaces"]):
         sys.exit("Configuration file is old, expected version 2")
     command = [
-        *(sys.executable, "-m", "tests.trex.server", "--interfaces", ",".join(platform["interfaces"])),
+        *(sys.executable, "-m", "tests.trex.server"),
+        *("--interfaces", ",".join(map(find_interface, platform["interfaces"]))),
         *("--rpc-port", str(platform["zmq_rpc_port"]), "--publish-port", str(platform["zmq_pub_port"])),
         *("--cores", str(int(flags["-c"]) * len(platform["interfaces"]) // 2)),
         *([] if "--hdrh" in flags else ["--no-hdrh"]),
