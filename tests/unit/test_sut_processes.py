@@ -1,13 +1,12 @@
 """Processes of an external SUT, by pid and by control group."""
 
-import os
 from pathlib import Path
 
 import pytest
 from tests.running import plan_lab
 
 from nodrop.errors import StageError
-from nodrop.stage.sut_processes import find_sut_processes, is_pid_running
+from nodrop.stage.sut_processes import find_sut_processes
 
 
 def make_process(proc: Path, pid: int, name: str) -> None:
@@ -47,8 +46,3 @@ def test_a_pid_or_group_without_a_process_is_refused(tmp_path: Path) -> None:
     for group in ("missing", "/"):
         with pytest.raises(StageError, match=f"no control group {group} is below"):
             find(tmp_path, sut_cgroups=[group])
-
-
-def test_a_process_is_running_until_it_ended() -> None:
-    assert is_pid_running(os.getpid())
-    assert not is_pid_running(2**22 + 1)

@@ -188,7 +188,7 @@ def _collect_run_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "sut": flags["sut"],
         "chains": flags["chains"],
         "hops": flags["hops"],
-        "ports": flags["ports"].split(",") if flags["ports"] else None,
+        "ports": flags["ports"] or None,
         "sut_pids": list(flags["sut_pids"]) or None,
         "sut_cgroups": list(flags["sut_cgroups"]) or None,
         "lab": flags["lab"],

@@ -5,12 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from nodrop.config.per_side import split_sides
 from nodrop.model.base import Value
-
-
-def _split_sides(value: object) -> object:
-    """Split `a,b` into left and right."""
-    return value.split(",") if isinstance(value, str) else value
 
 
 def _parse_address(value: object) -> ipaddress.IPv4Address:
@@ -56,10 +52,10 @@ Address = Annotated[ipaddress.IPv4Address, BeforeValidator(_parse_address, json_
 Network = Annotated[ipaddress.IPv4Network, BeforeValidator(_parse_network, json_schema_input_type=str)]
 Step = Annotated[Literal["random"] | ipaddress.IPv4Address, BeforeValidator(_parse_step, json_schema_input_type=str)]
 BothNetworks = Annotated[
-    tuple[Network, Network], BeforeValidator(_split_sides, json_schema_input_type=str | tuple[str, str])
+    tuple[Network, Network], BeforeValidator(split_sides, json_schema_input_type=str | tuple[str, str])
 ]
 BothAddresses = Annotated[
-    tuple[Address, Address], BeforeValidator(_split_sides, json_schema_input_type=str | tuple[str, str])
+    tuple[Address, Address], BeforeValidator(split_sides, json_schema_input_type=str | tuple[str, str])
 ]
 PortRange = Annotated[
     int | tuple[int, int], BeforeValidator(_parse_ports, json_schema_input_type=int | str | tuple[int, int])

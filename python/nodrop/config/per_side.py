@@ -2,8 +2,22 @@
 
 import re
 from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from nodrop.system.yaml_reader import parse_value
+
+
+def split_sides(value: object) -> object:
+    """Return the values of a list or of a text with commas: `eth1,eth2`."""
+    return [each.strip() for each in value.split(",")] if isinstance(value, str) else value
+
+
+InterfaceNames = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    BeforeValidator(split_sides, json_schema_input_type=list[str] | str),
+]
 
 
 def parse_mac(value: object) -> str:

@@ -8,9 +8,9 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.openstack import OpenStackConfig
 from nodrop.config.outputs import ShipConfig
-from nodrop.config.per_side import convert_number_to_text, parse_macs, parse_vlans
+from nodrop.config.per_side import InterfaceNames, convert_number_to_text, parse_macs, parse_vlans
 from nodrop.config.traffic import FrameSizes, TrafficConfig
-from nodrop.config.trex import InterfaceNames, TrexConfig
+from nodrop.config.trex import TrexConfig
 from nodrop.model.base import Value
 from nodrop.model.choices import (
     AlgorithmName,

@@ -4,21 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from nodrop.config.per_side import InterfaceNames
 from nodrop.model.base import Value
 from nodrop.units import parse_pps
 
 LatencyLoad = Annotated[float, Field(ge=0, le=1e6), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
-
-
-def split_names(value: object) -> object:
-    """Return the names of a list or of a text with commas: `eth1,eth2`."""
-    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
-
-
-InterfaceNames = Annotated[
-    tuple[Annotated[str, Field(min_length=1)], ...],
-    BeforeValidator(split_names, json_schema_input_type=list[str] | str),
-]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 

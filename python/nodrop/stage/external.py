@@ -13,7 +13,8 @@ from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import links
 from nodrop.stage.base import FixedChains
 from nodrop.stage.lab_inspection import read_chain_facts
-from nodrop.stage.sut_processes import find_sut_processes, is_pid_running
+from nodrop.stage.process_identity import ProcessIdentity, identify_process, is_running
+from nodrop.stage.sut_processes import find_sut_processes
 
 IFF_UP = 1
 """Source: <linux/if.h>, netdevice(7)."""
@@ -34,6 +35,7 @@ class ExternalStage(FixedChains):
         self._plan = plan
         self._names = plan.tester_interfaces if plan.tester_is_here else ()
         self._facts: StageFacts | None = None
+        self._sut: tuple[ProcessIdentity, ...] = ()
 
     def __enter__(self) -> Self:
         """Check that the tester's interfaces can send. Raises StageError with the problem and its fix."""
@@ -42,13 +44,15 @@ class ExternalStage(FixedChains):
             with links.netlink_for("read the tester's interfaces") as netlink:
                 for name in self._names:
                     _check(netlink, name, plan)
+        processes = find_sut_processes(plan)
+        self._sut = tuple(map(identify_process, plan.sut_pids))
         self._facts = StageFacts(
             name="external",
             sut=plan.sut_text,
             privilege="root" if os.geteuid() == 0 else "nobody",
             tester_pid=os.getpid(),
             sut_pid=0,
-            sut_processes=find_sut_processes(plan),
+            sut_processes=processes,
             sut_shares_tester_cpu=False,
             interfaces=links.read_interfaces(self._names, "tester"),
             chains=tuple(read_chain_facts(plan)),
@@ -72,10 +76,10 @@ class ExternalStage(FixedChains):
                 socket.if_nametoindex(name)
             except OSError:
                 raise StageError(f"ports: {name} disappeared during the run; restore it") from None
-        for pid in self._plan.sut_pids:
-            if not is_pid_running(pid):
+        for process in self._sut:
+            if not is_running(process):
                 raise StageError(
-                    f"sut_pids: process {pid} of the SUT ended during the run; see its log, and start it again"
+                    f"sut_pids: process {process.pid} of the SUT ended during the run; see its log, and start it again"
                 )
 
 

@@ -29,11 +29,6 @@ def find_sut_processes(plan: LabPlan, proc: Path = PROC, cgroup_root: Path = CGR
     return tuple(SutProcess(name=f"{name} ({pid})", pid=pid) for pid, name in dict(named).items() if name is not None)
 
 
-def is_pid_running(pid: int, proc: Path = PROC) -> bool:
-    """Return whether a process has this pid."""
-    return _read_name(pid, proc) is not None
-
-
 def _find_group(group: str, root: Path) -> Path:
     """Return the directory of a group: a path as in /proc/pid/cgroup, or of the directory. Raises StageError."""
     relative = group.removeprefix(str(root)).lstrip("/")
