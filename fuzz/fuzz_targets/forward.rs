@@ -1,12 +1,18 @@
-//! The VNFs' packet parsers: arbitrary frames through the router and the cross-connect, with checks of the output.
+//! The VNFs' packet parsers: arbitrary frames through the router, the BRAS and the cross-connect, with checks of the
+//! output.
 //!
 //! Input: consecutive frames, each preceded by three bytes: flags and length.
 #![no_main]
 
 use std::net::IpAddr;
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use nodrop_vnf::{CrossConnect, ForwardingDecision, FrameBuffer, Neighbor, Network, Router, RouterPort, StaticRoute};
+use nodrop_vnf::{
+    Bras, BrasPort, BrasProfile, BrasSide, CrossConnect, ForwardingDecision, FrameBuffer, Neighbor, Network, Router,
+    RouterPort, StaticRoute, TtlHandling,
+};
 use nodrop_wire::{MacAddr, checksum};
 
 const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 1, 0]), MacAddr([2, 0, 0, 0, 1, 1])];
@@ -35,16 +41,32 @@ fn router() -> Router {
     Router::new(ports, &routes, &[Neighbor { address: ip("198.19.0.1"), mac: PEER }])
 }
 
+/// A BRAS with a port on each side; its tables take too long to build for each input.
+static BRAS: LazyLock<Bras> = LazyLock::new(|| {
+    let ports = [(BrasSide::Cpe, MACS[0]), (BrasSide::Core, MACS[1])].map(|(side, mac)| BrasPort { side, mac });
+    let profile = BrasProfile { subscriber_count: 4, route_count: 4, next_hop_count: 2, ..BrasProfile::default() };
+    Bras::new(ports.to_vec(), &profile, TtlHandling::Router, 1500, Duration::from_secs(1))
+});
+
+/// Correct the checksum of the IPv4 header at `at`.
+fn seal_ipv4(frame: &mut [u8], at: usize) {
+    let header_bytes = usize::from(frame.get(at).map_or(0, |first| first & 15)) * 4;
+    if let Some(header) = frame.get_mut(at..at + header_bytes).filter(|header| header.len() >= 12) {
+        header[10..12].fill(0);
+        let sum = checksum::finish(checksum::sum(header));
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
 /// Correct the checksums, so that the code behind their checks is reached.
 fn seal(frame: &mut [u8]) {
     match frame.get(12..14) {
-        Some([8, 0]) => {
-            let header_bytes = usize::from(frame.get(14).map_or(0, |first| first & 15)) * 4;
-            if let Some(header) = frame.get_mut(14..14 + header_bytes).filter(|header| header.len() >= 12) {
-                header[10..12].fill(0);
-                let sum = checksum::finish(checksum::sum(header));
-                header[10..12].copy_from_slice(&sum.to_be_bytes());
-            }
+        Some([8, 0]) => seal_ipv4(frame, 14),
+        Some([0x88, 0xa8]) => seal_ipv4(frame, 22),
+        Some([0x88, 0x47]) => {
+            seal_ipv4(frame, 18);
+            let outer_bytes = usize::from(frame.get(18).map_or(0, |first| first & 15)) * 4;
+            seal_ipv4(frame, 18 + outer_bytes + 8);
         }
         Some([0x86, 0xdd]) if frame.len() > 58 => {
             let length = usize::from(u16::from_be_bytes([frame[18], frame[19]]));
@@ -83,9 +105,32 @@ fn check(before: &[u8], after: &[u8], from: usize, decision: ForwardingDecision)
     }
 }
 
+/// Check the properties of any frame that leaves the BRAS: a valid packet that is shorter or longer by its headers.
+fn check_bras(before: &[u8], after: &[u8], from: usize, decision: ForwardingDecision) {
+    let is_valid = |header: &[u8]| checksum::finish(checksum::sum(header)) == 0;
+    match (decision, from) {
+        (ForwardingDecision::Forward(1), 0) => {
+            let packet_bytes = usize::from(u16::from_be_bytes([before[24], before[25]]));
+            assert_eq!((after.len(), &after[6..14]), (46 + packet_bytes, &[2, 0, 0, 0, 1, 1, 0x88, 0x47][..]));
+            assert!(is_valid(&after[18..38]) && is_valid(&after[46..46 + usize::from(after[46] & 15) * 4]));
+            assert_eq!((before[30] - 1, &before[34..22 + packet_bytes]), (after[54], &after[58..]));
+        }
+        (ForwardingDecision::Forward(0), 1) => {
+            assert_eq!(after[6..14], [2, 0, 0, 0, 1, 0, 0x88, 0xa8]);
+            assert_eq!(after.len(), 22 + usize::from(u16::from_be_bytes([after[24], after[25]])));
+            assert!(is_valid(&after[22..22 + usize::from(after[22] & 15) * 4]));
+            assert!(before.windows(after.len() - 34).any(|window| *window == after[34..]));
+        }
+        (ForwardingDecision::Reply(0), 0) => assert!(after.len() >= 60 && after[20..22] == [8, 6]),
+        (ForwardingDecision::Consume | ForwardingDecision::Drop(_), _) => (),
+        _ => panic!("{decision:?} of a frame from port {from}"),
+    }
+}
+
 fuzz_target!(init: nodrop_fuzz::keep_overflows(), |bytes: &[u8]| {
     let (mut router, mut rest, mut now_ms) = (router(), bytes, 0);
     let mut cross_connect = CrossConnect { addresses: [Some((PEER, MACS[0])), Some((PEER, MACS[1]))] };
+    let mut bras = BRAS.clone();
     let mut buffer = FrameBuffer::new(FRAME_BYTES_MAX);
     while let [flags, high, low, content @ ..] = rest {
         let length = usize::from(u16::from_be_bytes([*high, *low])).min(content.len());
@@ -103,6 +148,9 @@ fuzz_target!(init: nodrop_fuzz::keep_overflows(), |bytes: &[u8]| {
         }
         let decision = router.handle(&mut buffer, from, now_ms);
         check(&frame, buffer.bytes(), from, decision);
+        buffer.load(&frame);
+        let decision = bras.handle(&mut buffer, from, now_ms);
+        check_bras(&frame, buffer.bytes(), from, decision);
         buffer.load(&frame);
         if cross_connect.handle(&mut buffer, from, now_ms) == ForwardingDecision::Forward(1 - from) {
             assert_eq!((&buffer.bytes()[..6], &buffer.bytes()[12..]), (&PEER.0[..], &frame[12..]));

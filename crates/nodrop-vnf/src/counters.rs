@@ -9,7 +9,7 @@ pub enum Cause {
     QueueFull,
     /// Longer than the forwarder supports.
     TooLong,
-    /// Too short for its headers, or with contradictory lengths.
+    /// Too short for its headers, or with headers that contradict each other or that the forwarder does not expect.
     Malformed,
     /// Addressed to another station.
     NotForUs,
@@ -29,13 +29,21 @@ pub enum Cause {
     UnknownVlan,
     /// MAC address without a port.
     UnknownStation,
+    /// Pair of VLAN tags (or no pair) without a subscriber at this port.
+    UnknownTags,
+    /// GRE key without a subscriber.
+    UnknownKey,
+    /// The subscriber's MAC address was never learned.
+    ArpMissing,
+    /// The subscriber's MAC address was learned too long ago.
+    ArpExpired,
     /// Not accepted by the egress port.
     SendDropped,
 }
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::ReceiveDropped,
         Self::QueueFull,
         Self::TooLong,
@@ -49,6 +57,10 @@ impl Cause {
         Self::Unresolved,
         Self::UnknownVlan,
         Self::UnknownStation,
+        Self::UnknownTags,
+        Self::UnknownKey,
+        Self::ArpMissing,
+        Self::ArpExpired,
         Self::SendDropped,
     ];
 
@@ -69,6 +81,10 @@ impl Cause {
             Self::Unresolved => "unresolved",
             Self::UnknownVlan => "unknown_vlan",
             Self::UnknownStation => "unknown_station",
+            Self::UnknownTags => "unknown_tags",
+            Self::UnknownKey => "unknown_key",
+            Self::ArpMissing => "arp_missing",
+            Self::ArpExpired => "arp_expired",
             Self::SendDropped => "send_dropped",
         }
     }

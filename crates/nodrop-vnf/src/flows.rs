@@ -71,6 +71,10 @@ impl<N: Network> Network for FlowTable<N> {
     fn group(&self, group: usize) -> &[usize] {
         self.network.group(group)
     }
+
+    fn table_sizes(&self) -> Vec<(&'static str, u64)> {
+        self.network.table_sizes()
+    }
 }
 
 /// Return the key of a frame's flow: addresses and ports for IPv4 and IPv6, MAC addresses otherwise.

@@ -163,7 +163,8 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         let counters = self.ports.iter().flat_map(|port| {
             port.counters.by_name().map(|(counter, count)| (format!("{}/{counter}", port.name), count))
         });
-        let named: Vec<(String, u64)> = counters.collect();
+        let sizes = self.network.table_sizes().into_iter().map(|(table, size)| (format!("tables/{table}"), size));
+        let named: Vec<(String, u64)> = counters.chain(sizes).collect();
         self.shared.publish(named.iter().map(|(label, count)| (label.as_str(), *count)))
     }
 

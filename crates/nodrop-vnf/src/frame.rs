@@ -1,6 +1,6 @@
 //! A frame in a forwarder.
 
-/// A buffer for one frame, without FCS, with headroom for a VLAN tag.
+/// A buffer for one frame, without FCS, with headroom for headers that a forwarder adds.
 #[derive(Clone, Debug)]
 pub struct FrameBuffer {
     memory: Box<[u8]>,
@@ -12,6 +12,8 @@ pub struct FrameBuffer {
 const ADDRESSES_BYTES: usize = 12;
 /// Length of a VLAN tag.
 const TAG_BYTES: usize = 4;
+/// Room for headers to add: the longest are GRE with a key over IPv4 over MPLS, which replace two VLAN tags.
+const HEADROOM_BYTES: usize = 24;
 /// EtherType of a frame with a VLAN tag (IEEE 802.1Q table 9-1).
 const TAGGED: [u8; 2] = [0x81, 0x00];
 /// Bits of a tag's control information that contain the VLAN id (IEEE 802.1Q clause 9.6).
@@ -24,8 +26,8 @@ impl FrameBuffer {
     /// Create an empty buffer for frames of up to `frame_bytes`.
     #[must_use]
     pub fn new(frame_bytes: usize) -> Self {
-        let memory = vec![0; TAG_BYTES + frame_bytes.max(Self::CAPACITY_MIN)].into_boxed_slice();
-        Self { memory, start: TAG_BYTES, end: TAG_BYTES }
+        let memory = vec![0; HEADROOM_BYTES + frame_bytes.max(Self::CAPACITY_MIN)].into_boxed_slice();
+        Self { memory, start: HEADROOM_BYTES, end: HEADROOM_BYTES }
     }
 
     /// Create a buffer with a copy of `frame`.
@@ -39,10 +41,10 @@ impl FrameBuffer {
     /// Copy `frame` into the buffer; return false if it is too long.
     #[inline]
     pub fn load(&mut self, frame: &[u8]) -> bool {
-        let fits = TAG_BYTES + frame.len() <= self.memory.len();
+        let fits = HEADROOM_BYTES + frame.len() <= self.memory.len();
         if fits {
-            (self.start, self.end) = (TAG_BYTES, TAG_BYTES + frame.len());
-            self.memory[TAG_BYTES..self.end].copy_from_slice(frame);
+            (self.start, self.end) = (HEADROOM_BYTES, HEADROOM_BYTES + frame.len());
+            self.memory[HEADROOM_BYTES..self.end].copy_from_slice(frame);
         }
         fits
     }
@@ -73,6 +75,20 @@ impl FrameBuffer {
     #[must_use]
     pub fn read<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         self.bytes().get(at..at + N)?.try_into().ok()
+    }
+
+    /// Remove everything behind the first `length` bytes of a longer frame.
+    #[inline]
+    pub fn truncate(&mut self, length: usize) {
+        self.end = self.end.min(self.start + length);
+    }
+
+    /// Replace the first `length` bytes of the frame by `header`, at most 24 bytes longer in a buffer just loaded.
+    #[inline]
+    pub fn replace_header(&mut self, length: usize, header: &[u8]) {
+        let payload = self.start + length;
+        self.start = payload - header.len();
+        self.memory[self.start..payload].copy_from_slice(header);
     }
 
     /// Return the VLAN of the outermost tag, if any.

@@ -2,19 +2,25 @@
 //!
 //! A [`Forwarder`] moves frames between ports on one thread and counts them. A [`Network`] function, which is pure,
 //! decides about each frame: the [`CrossConnect`], equivalent to testpmd in `mac` mode in a loopback VM, the
-//! [`Router`], or the [`EdgeSwitch`] between a tester's port and many chains. With [`Redirect`], the drivers forward
+//! [`Router`], the [`Bras`], or the [`EdgeSwitch`] between a tester's port and many chains. With [`Redirect`], the drivers forward
 //! instead.
 
+mod arp;
+mod bras;
 mod counters;
 mod edge;
 mod flows;
 mod forwarder;
 mod frame;
 mod ideal_queue;
+mod ipv4;
 mod l2;
 mod l3;
 mod xdp;
 
+pub use bras::{
+    Bras, BrasPort, BrasProfile, BrasSide, NEXT_HOPS_MAX, ROUTES_MAX, SUBSCRIBERS_MAX, TagPlan, TtlHandling,
+};
 pub use counters::{Cause, Counters};
 pub use edge::{EdgeError, EdgePort, EdgeSwitch};
 pub use flows::{ENTRY_BYTES as FLOW_ENTRY_BYTES, FlowTable};
@@ -52,5 +58,10 @@ pub trait Network {
     /// Return the ports of a group to flood.
     fn group(&self, _group: usize) -> &[usize] {
         &[]
+    }
+
+    /// Return the sizes of the tables that frames fill, by name.
+    fn table_sizes(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
     }
 }

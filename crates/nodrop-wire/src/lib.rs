@@ -20,7 +20,7 @@ mod mpls;
 mod nd;
 mod neighbor;
 mod patch;
-mod random;
+pub mod random;
 mod replay;
 mod signature;
 mod stack;

@@ -17,7 +17,8 @@ impl SplitMix64 {
 }
 
 /// Return `count` distinct numbers below `span`, which must be at least `count`.
-pub(crate) fn sample(count: u64, span: u64, seed: u64) -> Vec<u64> {
+#[must_use]
+pub fn sample(count: u64, span: u64, seed: u64) -> Vec<u64> {
     let mut generator = SplitMix64(seed);
     let mut drawn = HashSet::new();
     // Floyd's sampling algorithm: all numbers are equally likely.

@@ -22,6 +22,8 @@ enum Forwarder {
     L2(vnf::L2),
     /// Route IPv4 and IPv6 between ports on one thread.
     L3(vnf::L3),
+    /// Connect subscribers behind two VLAN tags to keyed GRE tunnels over MPLS, as ETSI GS NFV-PER 001 annex D.
+    Bras(vnf::Bras),
     /// Switch between a tester's ports and many chains, by VLAN or MAC address, on one thread.
     Edge(vnf::Edge),
     /// Cross-connect two ports in their drivers by XDP programs.
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().forwarder {
         Forwarder::L2(arguments) => vnf::run_l2(arguments),
         Forwarder::L3(arguments) => vnf::run_l3(arguments),
+        Forwarder::Bras(arguments) => vnf::run_bras(arguments),
         Forwarder::Edge(arguments) => vnf::run_edge(arguments),
         Forwarder::Xdp(arguments) => vnf::run_xdp(arguments),
     };

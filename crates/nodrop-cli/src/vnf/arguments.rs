@@ -1,6 +1,6 @@
 //! Command-line arguments of `nodrop-vnf`.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use nodrop_port::PortError;
 use nodrop_port::memory::{Memory, Pages};
-use nodrop_vnf::{FLOW_ENTRY_BYTES, Neighbor, Pace};
+use nodrop_vnf::{
+    BrasProfile, FLOW_ENTRY_BYTES, NEXT_HOPS_MAX, Neighbor, Pace, ROUTES_MAX, SUBSCRIBERS_MAX, TagPlan, TtlHandling,
+};
 use nodrop_wire::MacAddr;
 
 use super::HEADER_BYTES;
@@ -53,7 +55,7 @@ pub struct CommonArguments {
     pub(super) queue_slots: u32,
     /// Largest IP packet forwarded, in bytes.
     #[arg(long, default_value_t = 1500)]
-    mtu: usize,
+    pub(super) mtu: usize,
     /// Sleep as soon as no frame is waiting, for a shared CPU.
     #[arg(long)]
     yielding: bool,
@@ -146,6 +148,95 @@ pub struct L3 {
     pub(super) common: CommonArguments,
 }
 
+/// Arguments of the BRAS. The defaults are the tables of PROX.
+#[derive(Args)]
+pub struct Bras {
+    /// Port to subscribers, and its MAC address if not the interface's own; repeatable.
+    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE[,mac=MAC]")]
+    pub(super) cpe_port: Vec<SidePort>,
+    /// Port to the core network, and its MAC address if not the interface's own; repeatable.
+    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE[,mac=MAC]")]
+    pub(super) core_port: Vec<SidePort>,
+    /// Number of subscribers; GRE keys count from 0.
+    #[arg(long, default_value_t = SUBSCRIBERS_MAX, value_parser = clap::value_parser!(u32).range(1..=i64::from(SUBSCRIBERS_MAX)))]
+    subscribers: u32,
+    /// Number of routes to the core: 10.0.0.0/24, 10.0.16.0/24, and so on.
+    #[arg(long, default_value_t = ROUTES_MAX, value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUTES_MAX)))]
+    routes: u32,
+    /// Number of next hops that the routes cycle through.
+    #[arg(long, default_value_t = NEXT_HOPS_MAX, value_parser = clap::value_parser!(u32).range(1..=i64::from(NEXT_HOPS_MAX)))]
+    next_hops: u32,
+    /// VLAN tags of the subscribers.
+    #[arg(long, value_enum, default_value_t)]
+    tags: Tags,
+    /// Seed of `--tags shuffled`.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Directions in which the TTL of packets is decremented.
+    #[arg(long, value_enum, default_value_t)]
+    ttl: Ttl,
+    /// The BRAS's end of all tunnels.
+    #[arg(long, value_name = "IP", default_value_t = BrasProfile::default().address)]
+    address: Ipv4Addr,
+    /// Time after which a MAC address expires that no ARP packet confirms, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(1..))]
+    arp_timeout: u32,
+    #[command(flatten)]
+    pub(super) common: CommonArguments,
+}
+
+/// Assignment of tags to subscribers.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Tags {
+    /// As PROX; some tags have VLAN id 0.
+    #[default]
+    Prox,
+    /// Both VLAN ids one higher.
+    Shifted,
+    /// Tags of PROX in random order.
+    Shuffled,
+}
+
+/// Handling of the TTL.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Ttl {
+    /// Downstream only, as PROX.
+    #[default]
+    Prox,
+    /// Both directions.
+    Router,
+}
+
+impl Bras {
+    /// Return the contents of the tables.
+    pub(super) fn profile(&self) -> BrasProfile {
+        BrasProfile {
+            subscriber_count: self.subscribers,
+            route_count: self.routes,
+            next_hop_count: self.next_hops,
+            tag_plan: match self.tags {
+                Tags::Prox => TagPlan::Prox,
+                Tags::Shifted => TagPlan::Shifted,
+                Tags::Shuffled => TagPlan::Shuffled(self.seed),
+            },
+            address: self.address,
+        }
+    }
+
+    /// Return the handling of the TTL.
+    pub(super) fn ttl(&self) -> TtlHandling {
+        match self.ttl {
+            Ttl::Prox => TtlHandling::Prox,
+            Ttl::Router => TtlHandling::Router,
+        }
+    }
+
+    /// Return the time after which a MAC address expires.
+    pub(super) fn arp_timeout(&self) -> Duration {
+        Duration::from_secs(self.arp_timeout.into())
+    }
+}
+
 /// Arguments of the edge switch.
 #[derive(Args)]
 pub struct Edge {
@@ -188,6 +279,13 @@ pub(super) struct L3Port {
     pub(super) addresses: Vec<IpAddr>,
 }
 
+/// A port of the BRAS.
+#[derive(Clone)]
+pub(super) struct SidePort {
+    pub(super) interface: String,
+    pub(super) mac: Option<MacAddr>,
+}
+
 /// A port of the edge switch.
 #[derive(Clone)]
 pub(super) struct AccessPort {
@@ -228,6 +326,17 @@ impl FromStr for L3Port {
         while argument.has("address") {
             port.addresses.push(argument.take("address")?);
         }
+        argument.finish(port)
+    }
+}
+
+impl FromStr for SidePort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut argument =
+            KeyValueArgument::new(text, "INTERFACE or INTERFACE,mac=MAC such as eth1,mac=02:00:00:00:00:01")?;
+        let port = Self { interface: argument.first.to_owned(), mac: argument.take_optional("mac")? };
         argument.finish(port)
     }
 }

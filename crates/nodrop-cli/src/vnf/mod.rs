@@ -8,15 +8,15 @@ use nodrop_port::af_packet::{PacketRx, PacketTx};
 use nodrop_port::af_xdp::{self, CopyMode, FrameSelection, Options, XdpRx, XdpTx};
 use nodrop_port::{PortError, Receive, Transmit, memory, thread};
 use nodrop_vnf::{
-    Counters, CrossConnect, EdgePort, EdgeSwitch, FlowTable, Forwarder, Network, Pace, Port, Redirect, RedirectPort,
-    Router, RouterPort, StaticRoute,
+    Bras as BrasNetwork, BrasPort, BrasSide, Counters, CrossConnect, EdgePort, EdgeSwitch, FlowTable, Forwarder,
+    Network, Pace, Port, Redirect, RedirectPort, Router, RouterPort, StaticRoute,
 };
 use nodrop_wire::MacAddr;
 use serde_json::{Value, json};
 
 use crate::init_process;
-use arguments::{AccessPort, Backend, CommonArguments, L2Port, option_error};
-pub use arguments::{Edge, L2, L3, Xdp};
+use arguments::{AccessPort, Backend, CommonArguments, L2Port, SidePort, option_error};
+pub use arguments::{Bras, Edge, L2, L3, Xdp};
 
 /// Ethernet header and two VLAN tags.
 const HEADER_BYTES: usize = 14 + 8;
@@ -61,6 +61,33 @@ pub fn run_l3(arguments: L3) -> Result<(), PortError> {
     let router = Router::new(stations, &routes, &arguments.neighbor);
     start(&arguments.common)?;
     forward(&interfaces, router, &arguments.common, arguments.common.vnf_pace())
+}
+
+/// Run a BRAS until standard input closes.
+///
+/// # Errors
+/// Same as [`run_l2`].
+pub fn run_bras(arguments: Bras) -> Result<(), PortError> {
+    let sides = [(BrasSide::Cpe, &arguments.cpe_port), (BrasSide::Core, &arguments.core_port)];
+    let ports: Vec<(BrasSide, &SidePort)> =
+        sides.into_iter().flat_map(|(side, ports)| ports.iter().map(move |port| (side, port))).collect();
+    let interfaces: Vec<Interface> =
+        ports.iter().map(|(_, port)| Interface::new(&port.interface, &arguments.common)).collect();
+    start(&arguments.common)?;
+    let stations = ports
+        .iter()
+        .map(|(side, SidePort { interface, mac })| {
+            Ok(BrasPort { side: *side, mac: mac.map_or_else(|| own_address(interface), Ok)? })
+        })
+        .collect::<Result<_, PortError>>()?;
+    let bras = BrasNetwork::new(
+        stations,
+        &arguments.profile(),
+        arguments.ttl(),
+        arguments.common.mtu,
+        arguments.arp_timeout(),
+    );
+    forward(&interfaces, bras, &arguments.common, arguments.common.vnf_pace())
 }
 
 /// Run an edge switch until standard input closes.

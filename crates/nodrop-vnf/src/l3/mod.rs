@@ -16,13 +16,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 use nodrop_wire::MacAddr;
 
+use crate::arp::ETHER_TYPE as ARP;
 use crate::{Cause, ForwardingDecision, FrameBuffer, Network};
 use neighbors::{Neighbors, NextHop};
 use routes::Routes;
 
 const ETHERNET_BYTES: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
-const ARP: [u8; 2] = [0x08, 0x06];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 
 /// A port of the router.
