@@ -17,11 +17,16 @@ class ScriptedChild:
     pid = 7
     has_closed_output = False
 
-    def __init__(self, lines: list[tuple[float, dict]], away_s: float) -> None:
+    def __init__(self, lines: list[tuple[float, dict]], away_s: float, thread_states: str) -> None:
         self.now_s = 0.0
         self.is_killed = False
         self._lines = deque(lines)
         self._away_s = away_s
+        self._thread_states = thread_states
+
+    def read_thread_states(self) -> str:
+        """Return the same states at all times."""
+        return self._thread_states
 
     def send(self, line: bytes) -> None:
         """Take a request."""
@@ -43,9 +48,11 @@ class ScriptedChild:
         """End."""
 
 
-def request(monkeypatch: pytest.MonkeyPatch, lines: list[tuple[float, dict]], away_s: float = 0.0) -> dict:
+def request(
+    monkeypatch: pytest.MonkeyPatch, lines: list[tuple[float, dict]], away_s: float = 0.0, thread_states: str = "SST"
+) -> dict:
     hello = {"reply": "hello", "protocol": PROTOCOL_VERSION}
-    child = ScriptedChild([(0.0, hello), *lines], away_s)
+    child = ScriptedChild([(0.0, hello), *lines], away_s, thread_states)
     monkeypatch.setattr(engine_process, "find_binary", lambda *_: "nodrop-engine")
     monkeypatch.setattr(engine_process, "JsonChild", lambda *_: child)
     monkeypatch.setattr(engine_process.time, "monotonic", lambda: child.now_s)
@@ -66,8 +73,15 @@ def test_a_reply_that_waits_while_this_process_gets_no_cpu_time_is_read(monkeypa
 
 
 def test_an_engine_without_a_report_is_killed(monkeypatch) -> None:
-    with pytest.raises(EngineDied, match="did not report for 3"):
+    with pytest.raises(EngineDied, match=r"did not report for 3.*states of its threads: SST"):
         request(monkeypatch, [(30.0, TRIAL)])
+
+
+@pytest.mark.parametrize("thread_states", ["RSS", "DSS"])
+def test_an_engine_that_waits_for_the_machine_has_its_time_limit(monkeypatch, thread_states) -> None:
+    assert request(monkeypatch, [(30.0, TRIAL)], thread_states=thread_states) == TRIAL
+    with pytest.raises(EngineDied, match="did not reply within 60"):
+        request(monkeypatch, [(90.0, TRIAL)], thread_states=thread_states)
 
 
 def test_an_engine_that_reports_has_its_time_limit(monkeypatch) -> None:

@@ -52,7 +52,7 @@ class EngineProcess:
             message: the request.
             timeout_s: time to the reply after which the engine is killed.
             on_window: receives the reports of a trial before the reply.
-            silence_max_s: time without any report after which the engine is killed.
+            silence_max_s: time without any report after which the engine is killed, unless it waits for a CPU.
 
         Raises: GeneratorError if the engine refuses; EngineDied if it ends or stays silent.
         """
@@ -96,7 +96,7 @@ class EngineProcess:
                 if self._child.has_closed_output:
                     raise EngineDied(self._describe_end())
                 if is_overdue:
-                    break
+                    self._check_progress(timeout_s, silence_max_s, time.monotonic() >= end_s)
                 continue
             limit_s = time.monotonic() + silence_max_s
             reply: Reply = json.loads(line)
@@ -106,10 +106,19 @@ class EngineProcess:
                 return reply
             if on_window:
                 on_window(reply)
+
+    def _check_progress(self, timeout_s: float, silence_max_s: float, is_late: bool) -> None:
+        """Kill an engine whose reply is late, or which is silent although none of its threads waits for the machine."""
+        states = self._child.read_thread_states()
+        if not is_late and any(state in "RD" for state in states):  # for a CPU, or in the kernel
+            return
         self._child.kill()
-        if limit_s < end_s:
-            raise EngineDied(f"the engine (process {self._child.pid}) did not report for {silence_max_s:.1f} s")
-        raise EngineDied(f"the engine (process {self._child.pid}) did not reply within {timeout_s:.1f} s")
+        problem = (
+            f"did not reply within {timeout_s:.1f} s"
+            if is_late
+            else f"did not report for {silence_max_s:.1f} s and waited for no CPU (states of its threads: {states})"
+        )
+        raise EngineDied(f"the engine (process {self._child.pid}) {problem}")
 
     def _describe_end(self) -> str:
         return f"the engine {self._child.describe_end(END_TIMEOUT_S)}{log_tail(self._log, LOG_LINES)}"
