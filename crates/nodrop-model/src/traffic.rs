@@ -365,6 +365,21 @@ pub enum FieldValues {
         /// The same seed gives the same values.
         seed: u64,
     },
+    /// The layer's own value plus numbers as with `random`, from 0, whose bits are distributed over the bits of a mask.
+    /// Fields with the same count, span and seed have parts of the same number.
+    Masked {
+        /// Number of values.
+        count: u32,
+        /// Size of the range to draw from; at least `count`.
+        span: u64,
+        /// The same seed gives the same numbers.
+        seed: u64,
+        /// Lowest bits of each number that this field does not use.
+        #[serde(default)]
+        skip_bits: u32,
+        /// Bits that the number is distributed over; the lowest takes the lowest bit used.
+        mask: u64,
+    },
 }
 
 /// A value of a field.

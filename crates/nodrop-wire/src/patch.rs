@@ -55,6 +55,10 @@ impl Patch {
             FieldValues::Increment { count, step } => target.increment(u64::from(*count), *step),
             FieldValues::List { values } => return target.list(values, range, header.name() == "ipv6").map_err(error),
             FieldValues::Random { count, span, seed } => target.random(u64::from(*count), *span, *seed),
+            FieldValues::Masked { count, span, seed, skip_bits, mask } => {
+                let numbers = draw(u64::from(*count), *span, *seed);
+                numbers.and_then(|numbers| target.masked(&numbers, *skip_bits, *mask))
+            }
         };
         let (count, words) = words.map_err(error)?;
         Ok(vec![target.patch(count, range, words).map_err(error)?])
@@ -174,14 +178,19 @@ impl FieldTarget<'_> {
     }
 
     fn random(&self, count: u64, span: u64, seed: u64) -> Result<(u64, Words), String> {
-        if span < count {
-            return Err(format!("{count} distinct values do not fit a span of {span}; widen the span"));
-        }
-        check_table(count as usize)?;
+        let numbers = draw(count, span, seed)?;
         self.check_last(span.saturating_sub(1), 1)?;
-        let numbers = random::sample(count, span, seed);
         let words = numbers.into_iter().map(|number| self.word_with(self.value() + number)).collect();
         Ok((count, Words::Table(words)))
+    }
+
+    fn masked(&self, numbers: &[u64], skip_bits: u32, mask: u64) -> Result<(u64, Words), String> {
+        self.check_last(mask, 1)?;
+        let words = numbers
+            .iter()
+            .map(|number| self.word_with(self.value() + deposit(number.checked_shr(skip_bits).unwrap_or(0), mask)))
+            .collect();
+        Ok((numbers.len() as u64, Words::Table(words)))
     }
 
     fn list(&self, values: &[FieldValue], range: &FieldRange, is_v6: bool) -> Result<Vec<Patch>, String> {
@@ -228,6 +237,27 @@ impl FieldTarget<'_> {
             words,
         })
     }
+}
+
+/// Return distinct pseudo-random numbers.
+fn draw(count: u64, span: u64, seed: u64) -> Result<Vec<u64>, String> {
+    if span < count {
+        return Err(format!("{count} distinct values do not fit a span of {span}; widen the span"));
+    }
+    check_table(count as usize)?;
+    Ok(random::sample(count, span, seed))
+}
+
+/// Distribute the lowest bits of a number over the bits of a mask, the lowest to the lowest.
+fn deposit(mut number: u64, mut mask: u64) -> u64 {
+    let mut deposited = 0;
+    while mask != 0 {
+        let lowest = mask & mask.wrapping_neg();
+        deposited |= if number & 1 == 1 { lowest } else { 0 };
+        number >>= 1;
+        mask ^= lowest;
+    }
+    deposited
 }
 
 fn check_table(count: usize) -> Result<(), String> {

@@ -53,6 +53,18 @@ fn a_million_flows_are_a_million_different_headers_each_sent_as_often() {
     assert!(seen.iter().all(|count| *count == 2));
 }
 
+/// Return the headers with addresses and ports that leave room for masks.
+fn with_zero_fields(mut layers: Vec<Layer>) -> Vec<Layer> {
+    for layer in &mut layers {
+        match layer {
+            Layer::Ipv4(ip) => ip.src = Ipv4Addr::new(10, 0, 0, 0),
+            Layer::Udp(udp) => udp.dst_port = 0,
+            _ => {}
+        }
+    }
+    layers
+}
+
 #[test]
 fn fields_that_begin_again_early_make_exactly_as_many_flows_as_their_period() {
     let short = |range: FieldRange| FieldRange { period: Some(11), ..range };
@@ -84,6 +96,30 @@ fn random_values_are_as_many_as_requested_within_their_span() {
 }
 
 #[test]
+fn masked_values_of_two_fields_are_parts_of_the_same_number() {
+    let masked = |skip_bits, mask| FieldValues::Masked { count: 65_536, span: 65_536, seed: 3, skip_bits, mask };
+    let stream = spec(vec![
+        range(1, Field::Src, masked(0, 0x0001_ff00), 1),
+        range(2, Field::DstPort, masked(9, 0b101_0110_1010_0000), 1),
+    ]);
+    let stream = StreamSpec { layers: with_zero_fields(stream.layers), ..stream };
+    let numbers: BTreeSet<u32> = frames(&stream, 65_536)
+        .iter()
+        .map(|frame| {
+            let source = u32::from_be_bytes(frame[26..30].try_into().unwrap());
+            assert_eq!(source & !0x0001_ff00, 0x0a00_0000);
+            let port = u32::from(u16::from_be_bytes(frame[36..38].try_into().unwrap()));
+            // The bits of the port's mask, read one by one.
+            let high = [5, 7, 9, 10, 12, 14].iter().enumerate().map(|(bit, at)| (port >> at & 1) << bit).sum::<u32>();
+            (source >> 8 & 0x1ff) + (high << 9)
+        })
+        .collect();
+    // The mask of the second field has six of the seven upper bits, so numbers that differ in the last are alike.
+    assert_eq!((numbers.len(), numbers.last()), (32_768, Some(&32_767)));
+    frames(&stream, 44).iter().for_each(|frame| assert_eq!(read(frame), 42));
+}
+
+#[test]
 fn sizes_come_in_their_shares_and_each_frame_is_whole() {
     let sizes = [(64, 7), (594, 4), (1518, 1)].map(|(frame_bytes, weight)| SizeShare { frame_bytes, weight });
     let mut stream = StreamSpec { sizes: sizes.to_vec(), ..spec(vec![]) };
@@ -112,6 +148,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
     let error = |layer, field, values, every| {
         Frames::new(&spec(vec![range(layer, field, values, every)])).unwrap_err().to_string()
     };
+    let masked = |mask| FieldValues::Masked { count: 1, span: 1, seed: 0, skip_bits: 0, mask };
     let text = |text: &str| FieldValues::List { values: vec![FieldValue::Address(text.to_owned())] };
     for (message, part) in [
         (error(2, Field::SrcPort, increment(16_385, 1), 1), "does not fit 16 bits"),
@@ -128,6 +165,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
         (error(1, Field::Src, text("here"), 1), "not an address"),
         (error(2, Field::DstPort, text("80"), 1), "use a number"),
         (error(1, Field::Src, FieldValues::Random { count: 9, span: 8, seed: 0 }, 1), "widen the span"),
+        (error(2, Field::DstPort, masked(0xfff8), 1), "the last value 0x10001 does not fit 16 bits"),
         (Frames::new(&StreamSpec::udp(1, 0, 1, 63, 1)).unwrap_err().to_string(), "use at least 64 bytes"),
         (Frames::new(&StreamSpec::udp(1, 0, 1, 9217, 1)).unwrap_err().to_string(), "use at most 9216 bytes"),
     ] {

@@ -14,7 +14,7 @@ from nodrop.cli.nfvbench_flags import collect_nfvbench_keys, collect_notes, nfvb
 from nodrop.cli.outputs import Outputs, format_option, nfvbench_json_option
 from nodrop.cli.search_options import collect_overrides, lock_options, search_options
 from nodrop.errors import ConfigError
-from nodrop.model.choices import Backend, PatternKind, SutKind
+from nodrop.model.choices import Backend, PatternKind, SutKind, WorkloadName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +57,7 @@ EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("
 @search_options
 @click.option("--warm-start", type=RESULT, help="Start from a result of the same SUT.")
 @click.option("--sut", type=Choice(get_args(SutKind)), help="System under test.  [default: vnf-l2]")
+@click.option("--workload", type=Choice(get_args(WorkloadName)), help="Traffic of a network function: a BRAS.")
 @click.option("--chains", type=int, metavar="N", help="Parallel chains of forwarders.  [default: 1]")
 @click.option("--hops", type=int, metavar="N", help="Forwarders per chain, 1 or 2.  [default: 1]")
 @click.option("--ports", metavar="LEFT,RIGHT", help="Interfaces connected to an external SUT (--sut ext).")
@@ -186,6 +187,7 @@ def _collect_run_keys(flags: dict[str, Any]) -> dict[str, Any]:
     return {
         "search.warm_start": flags["warm_start"],
         "sut": flags["sut"],
+        "workload": flags["workload"],
         "chains": flags["chains"],
         "hops": flags["hops"],
         "ports": flags["ports"] or None,

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from nodrop.config.bras import BrasConfig
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.openstack import OpenStackConfig
 from nodrop.config.outputs import ShipConfig
@@ -22,6 +23,7 @@ from nodrop.model.choices import (
     ProfileName,
     SutKind,
     VnfBackend,
+    WorkloadName,
 )
 from nodrop.model.expectation import check_expectation
 from nodrop.model.pattern import StairDirection
@@ -350,9 +352,15 @@ class Config(Value):
     """Preset for durations and precision: `quick` takes about a minute, `standard` has trials as long as in
     draft-ietf-bmwg-mlrsearch-01, `csit` the goals and the search of FD.io CSIT."""
     sut: SutKind = "vnf-l2"
-    """System under test. nodrop's own: `vnf-l2` bridges two ports, `vnf-l3` routes, each on one thread; `xdp` redirects
-    in the driver. The Linux kernel's: `bridge`, `router`. Open vSwitch in user space: `ovs`. `wire` connects the
-    tester's ports to each other, `ext` is an existing external system, `openstack` is staged in a cloud."""
+    """System under test. nodrop's own: `vnf-l2` bridges two ports, `vnf-l3` routes, `vnf-bras` is a BRAS, each on one
+    thread; `xdp` redirects in the driver. The Linux kernel's: `bridge`, `router`. Open vSwitch in user space: `ovs`.
+    `wire` connects the tester's ports to each other, `ext` is an existing external system, `openstack` is staged in a
+    cloud."""
+    workload: WorkloadName | None = None
+    """Traffic of a network function instead of that described by `traffic` and `flows`: `bras`, the subscribers of ETSI
+    GS NFV-PER 001 annex D, by default through `vnf-bras`; null: none."""
+    bras: BrasConfig = BrasConfig()
+    """The BRAS workload."""
     generator: GeneratorName = "engine"
     """Traffic generator: nodrop's packet `engine`, or a `trex` server."""
     chains: int = Field(default=1, ge=1, le=128)

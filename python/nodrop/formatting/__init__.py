@@ -1,5 +1,6 @@
 """Texts for goals, loads, traffic and runs, shared by all outputs."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,9 +130,9 @@ def describe_run(plan: "Plan") -> str:
     return f"{plan.profile} profile"
 
 
-def format_wire_rate(load_pps: float, traffic: "Traffic") -> str:
-    """Return a load as a bit rate on the wire, with preamble and gaps, over all directions."""
-    return format_bps(load_pps * (traffic.frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
+def format_wire_rate(load_pps: float, traffic: "Traffic", tx_ports: Collection[int] = ()) -> str:
+    """Return a load as a bit rate on the wire, with preamble and gaps, over all directions or those of ports."""
+    return format_bps(load_pps * (traffic.mean_frame_bytes(tx_ports) + WIRE_OVERHEAD_BYTES) * 8)
 
 
 def describe_traffic(traffic: "Traffic") -> str:

@@ -1,5 +1,7 @@
 """nodrop's own packet engine as a traffic generator."""
 
+import math
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +22,7 @@ from nodrop.generator.stations import (
 )
 from nodrop.model.engine_plan import CapturePlan, EnginePlan
 from nodrop.model.facts import PortFacts
-from nodrop.model.neighbor import NeighborPlan, NextHop
+from nodrop.model.neighbor import Announcement, NeighborPlan, NextHop
 from nodrop.model.pattern import FlatLoad
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
@@ -43,6 +45,8 @@ periods: kernel threads get little CPU time beside threads that poll at a high p
 SILENCE_MAX_S = 3.0
 """Longest time between a report of a trial and the next one or the reply, beyond the time between two reports; frames
 in flight take up to 2 s of it."""
+ANNOUNCEMENT_CATCH_UP_S = 10.0
+"""A late announcement is as good, so none is left out after a stall."""
 CHECK_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = 3.0
 PROGRESS_S = 1.0
@@ -108,6 +112,7 @@ class EngineMeasurer:
         self._engine: EngineProcess | None = None
         self._ports: tuple[PortFacts, ...] = ()
         self._next_hops: NextHops = {}
+        self._announced_s = -math.inf
 
     def __enter__(self) -> Self:
         """Start the engine, open its ports, resolve its next hops. Raises GeneratorError."""
@@ -166,6 +171,7 @@ class EngineMeasurer:
             on_window(window["elapsed_s"], *counts)
 
         timeout_s = trial.duration_s * (1.0 + EXTENSION_MAX_RATIO) + ANSWER_TIMEOUT_S
+        self._repeat_announcement()
         engine = self._open()
         try:
             reply = engine.request(
@@ -202,14 +208,34 @@ class EngineMeasurer:
             self._engine = engine
         return self._engine
 
+    def _repeat_announcement(self) -> None:
+        """Open the ports again if the announcement is old."""
+        announcement = self._neighbors.announcement
+        if announcement and self._engine and time.monotonic() - self._announced_s > announcement.repeat_s:
+            try:
+                self._ports = self._connect(self._engine)
+            except EngineDied:  # another engine announces when it opens its ports
+                self.__exit__()
+
     def _connect(self, engine: EngineProcess) -> tuple[PortFacts, ...]:
         """Open the ports, a second time if resolved next hops have other MAC addresses than planned."""
         opened = engine.request(self._open_request(self._traffic), ANSWER_TIMEOUT_S)
         found = self._next_hops = self._resolve(engine)
         traffic = address_to_next_hops(self._traffic, found)
-        if traffic != self._traffic:
+        if self._neighbors.announcement:
+            self._announce(engine, self._neighbors.announcement)
+        if traffic != self._traffic or self._neighbors.announcement:
             opened = engine.request(self._open_request(traffic), ANSWER_TIMEOUT_S)
         return tuple(_port_facts(port, facts, found) for port, facts in enumerate(opened["ports"]))
+
+    def _announce(self, engine: EngineProcess, announcement: Announcement) -> None:
+        """Send the announcement once; its frames are answered, if at all, but never arrive at the other port."""
+        engine.request(self._open_request(announcement.traffic), ANSWER_TIMEOUT_S)
+        duration_s = announcement.frame_count / announcement.load_pps
+        trial = Trial(intended_load_pps=announcement.load_pps, duration_s=duration_s)
+        request = self._request(trial, 0, WARM_UP) | {"catch_up_max_s": ANNOUNCEMENT_CATCH_UP_S, "disturbances": None}
+        engine.request(request | {"loads_pps": [announcement.load_pps]}, 2 * duration_s + ANSWER_TIMEOUT_S)
+        self._announced_s = time.monotonic()
 
     def _resolve(self, engine: EngineProcess) -> dict[tuple[int, int], NextHop]:
         """Resolve the next hop of each chain on its link. Raises GeneratorError naming those that did not reply."""

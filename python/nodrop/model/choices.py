@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire", "ext", "openstack"]
+SutKind = Literal["vnf-l2", "vnf-l3", "vnf-bras", "xdp", "bridge", "router", "ovs", "wire", "ext", "openstack"]
 """SUTs between the tester's ports; `wire` connects the ports and measures the tester; `ext` is an existing system;
 `openstack` is staged in a cloud."""
 
@@ -42,3 +42,4 @@ PatternKind = Literal["flat", "burst", "sawtooth", "triangle", "sinusoid", "stai
 
 ProfileName = Literal["quick", "standard", "csit"]
 """Presets for durations and precision."""
+WorkloadName = Literal["bras"]

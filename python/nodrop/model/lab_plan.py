@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.bras import BrasTables
 from nodrop.model.choices import AntagonistKind, Networks, PageKind, SutKind, VnfBackend
 from nodrop.model.cloud import LoopbackForwarder
 from nodrop.units import format_bytes, format_count, format_pps
@@ -172,6 +173,8 @@ class LabPlan(Value):
     """Whether the tester's ports are local interfaces; else they are a TRex server's."""
     cloud: CloudShape | None = None
     """The parts in a cloud; None: none or unknown."""
+    bras: BrasTables | None = None
+    """Tables of nodrop's BRAS; None: another SUT."""
 
     @property
     def sut_cores(self) -> tuple[int, ...]:
@@ -228,7 +231,8 @@ class LabPlan(Value):
         shared = {"ports": "", "vlan": " in VLANs" if self.vlans else "", "shared": " on shared networks"}[
             self.networks
         ]
+        subscribers = f" with {format_count(self.bras.subscriber_count, 'subscriber')}" if self.bras else ""
         table = f" with a table of {format_bytes(self.sut_table_bytes)}" if self.sut_table_bytes else ""
         capacity = f" held to {format_pps(self.sut_capacity_pps)}" if self.sut_capacity_pps else ""
         capacity += f" with a buffer of {format_count(self.sut_buffer_count, 'frame')}" if self.sut_buffer_count else ""
-        return f"{kind}{via}{table}{capacity}{line}{routers}{chains}{shared}"
+        return f"{kind}{subscribers}{via}{table}{capacity}{line}{routers}{chains}{shared}"

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from nodrop.model.base import Value
 from nodrop.model.layer import Vlan
+from nodrop.model.traffic import Traffic
 
 
 class Station(Value):
@@ -29,6 +30,17 @@ class NeighborLink(Value):
     """Address to resolve to the destination MAC of the chain's frames; None: known in advance."""
 
 
+class Announcement(Value):
+    """ARP requests of many stations behind one tester port, before the first trial."""
+
+    traffic: Traffic
+    """The requests, each once in a cycle."""
+    frame_count: int = Field(ge=1)
+    load_pps: float = Field(gt=0)
+    repeat_s: float = Field(gt=0)
+    """Age after which a trial is preceded by another announcement."""
+
+
 class NeighborPlan(Value):
     """ARP and neighbor discovery of the tester's ports; ports without a link do neither."""
 
@@ -39,6 +51,8 @@ class NeighborPlan(Value):
     """Time to wait for an answer to each request."""
     tries: int = Field(default=3, ge=1, le=100)
     """Number of requests."""
+    announcement: Announcement | None = None
+    """Further stations to announce; None: none."""
 
 
 class NextHop(Value):

@@ -1,6 +1,7 @@
 """The test traffic: streams of frames between two tester ports."""
 
 import math
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -42,13 +43,28 @@ class RandomValues(Value):
     seed: int = Field(ge=0)
 
 
+class MaskedValues(Value):
+    """The layer's own value plus pseudo-random numbers below `span`, whose bits are distributed over those of a mask.
+
+    Fields with the same count, span and seed have parts of the same number.
+    """
+
+    mode: Literal["masked"] = "masked"
+    count: int = Field(ge=1, le=2**20)
+    span: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    skip_bits: int = Field(default=0, ge=0, le=63)
+    """Lowest bits of the number that the field does not use."""
+    mask: int = Field(ge=1, lt=2**64)
+
+
 class FieldRange(Value):
     """A field that varies from frame to frame."""
 
     layer: int = Field(ge=0)
     """Index of the layer."""
     field: FieldName
-    values: Annotated[IncrementedValues | ListedValues | RandomValues, Field(discriminator="mode")]
+    values: Annotated[IncrementedValues | ListedValues | RandomValues | MaskedValues, Field(discriminator="mode")]
     every: int = Field(default=1, ge=1, le=2**23)
     """Frames that keep each value."""
     period: int | None = Field(default=None, ge=2, le=2**23)
@@ -178,9 +194,25 @@ class Traffic(Value):
 
     @property
     def frame_bytes(self) -> float:
-        """Mean frame size, with FCS, of the first stream (all streams of a run share its sizes)."""
+        """Mean frame size, with FCS, of the first stream. Those of the other direction differ if its headers do."""
         mean = self.streams[0].frame_bytes_mean
         return int(mean) if mean.is_integer() else mean
+
+    @property
+    def largest_frame_bytes(self) -> float:
+        """Mean frame size, with FCS, of the stream with the largest frames, which fill their link first."""
+        return max(stream.frame_bytes_mean for stream in self.streams)
+
+    def mean_frame_bytes(self, tx_ports: Collection[int] = ()) -> float:
+        """Return the mean frame size, with FCS, of the frames sent by these ports; by default by all."""
+        pairs = zip(self.streams, self.load_ratios, strict=True)
+        means = [
+            (ratio, stream.frame_bytes_mean) for stream, ratio in pairs if not tx_ports or stream.tx_port in tx_ports
+        ]
+        first = means[0][1]
+        if all(mean == first for _, mean in means):
+            return first
+        return sum(ratio * mean for ratio, mean in means) / sum(ratio for ratio, _ in means)
 
     @property
     def load_ratios(self) -> tuple[float, ...]:

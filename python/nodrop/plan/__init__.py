@@ -18,6 +18,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine, use_packet_sockets
+from nodrop.plan.bras import CORE_EXTRA_BYTES, use_workload
 from nodrop.plan.cloud import plan_cloud
 from nodrop.plan.fixed_rate import plan_fixed, plan_link_speed, select_goals
 from nodrop.plan.frame_sizes import find_max_frame_bytes, name_frame_size, require_one_size, split_sizes
@@ -76,7 +77,7 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
     Raises: ConfigError if values contradict each other.
     """
     requested = require_one_size(config)
-    config = select_goals(requested)
+    config = select_goals(use_workload(requested))
     path = _plan_path(config, resolvers, sorted(os.sched_getaffinity(0)) if cpus is None else cpus)
     traffic = plan_traffic(config, path.lab, path.replay)
     fixed = plan_fixed(config, traffic, path.link_speed_bps)
@@ -144,6 +145,7 @@ def _plan_path(config: Config, resolvers: Resolvers, cpus: Sequence[int]) -> _Pa
     link_speed_bps, speed_warnings = plan_link_speed(config, tester)
     replay = find_replay(config, resolvers.inspect_replay)
     largest = max(size.frame_bytes for size in replay.contents.sizes) if replay else find_max_frame_bytes(config)
+    largest += CORE_EXTRA_BYTES if config.workload == "bras" else 0
     if config.lab:
         lab = check_persistent_lab(config, resolvers.find_lab(config.lab), largest)
     else:
@@ -155,7 +157,7 @@ def _plan_search(config: Config, path: _Path, traffic: Traffic, resolvers: Resol
     name = config.search.warm_start
     earlier = read_warm_start(name, resolvers.find_result(name), path.lab.sut_text, traffic) if name else ()
     ratios = traffic.direction_ratios.values()
-    max_load_pps = compute_line_rate_pps(traffic.frame_bytes, path.link_speed_bps) / max(ratios)
+    max_load_pps = compute_line_rate_pps(traffic.largest_frame_bytes, path.link_speed_bps) / max(ratios)
     return plan_search(config, math.ceil(1 / min(ratios) - 1e-9), max_load_pps, earlier)
 
 

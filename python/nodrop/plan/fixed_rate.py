@@ -16,7 +16,9 @@ def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedRa
     rate = parse_rate(config.rate)
     if not isinstance(rate, FixedRate):
         return None
-    load_pps = compute_fixed_load_pps(rate, traffic.frame_bytes, traffic.direction_ratios.values(), link_speed_bps)
+    load_pps = compute_fixed_load_pps(
+        rate, traffic.largest_frame_bytes, traffic.direction_ratios.values(), link_speed_bps
+    )
     return FixedRatePlan(load_pps=load_pps, duration_s=config.duration, asked=config.rate.strip())
 
 

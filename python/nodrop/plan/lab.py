@@ -22,6 +22,7 @@ from nodrop.model.lab_plan import (
     Route,
 )
 from nodrop.plan import addressing
+from nodrop.plan.bras import plan_tables
 from nodrop.plan.chain_ends import ChainEnd, find_tester_mac, plan_chain_ends
 from nodrop.plan.chain_networks import SIDES, WITHOUT_EDGE_SWITCH, choose_networks, plan_vlans
 from nodrop.plan.resolvers import TesterPorts
@@ -33,13 +34,13 @@ ETHERNET_MTU_BYTES, LEAST_MTU_BYTES = 1500, 68
 """MTU of the lab's links, and the smallest MTU required of external links (RFC 791)."""
 CHAINABLE_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge", "openstack"})
 """SUTs that can be connected in series."""
-VNF_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3"})
+VNF_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "vnf-bras"})
 """SUTs whose process receives and sends each frame."""
-PINNABLE_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "ovs"})
+PINNABLE_SUTS: frozenset[SutKind] = VNF_SUTS | {"ovs"}
 """SUTs with a process that can be bound to a CPU."""
 ROUTING_SUTS: frozenset[SutKind] = frozenset({"vnf-l3", "router"})
 """SUTs with IP addresses and routes."""
-PROCESS_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "xdp"})
+PROCESS_SUTS: frozenset[SutKind] = VNF_SUTS | {"xdp"}
 """SUTs whose forwarders are processes."""
 TABLES_MEMORY_RATIO = 0.5
 """Largest share of a machine's memory for the tables of VNFs."""
@@ -88,6 +89,7 @@ def plan_private_lab(config: Config, available: Sequence[int], largest: int, tes
         sut_cgroups=config.sut_cgroups,
         tester_is_here=config.generator == "engine",
         cloud=_build_cloud_shape(config),
+        bras=plan_tables(config) if sut == "vnf-bras" else None,
     )
     built = lab if config.sut in WITHOUT_EDGE_SWITCH else _Builder(config, lab, _Cores(config, available)).build()
     return built.replace(antagonists=tuple(_list_antagonists(config, built, available)))
@@ -112,6 +114,13 @@ def check_persistent_lab(config: Config, existing: LabPlan, largest: int) -> Lab
                 f"{key}: lab {config.lab} has {actual} ({requested}); remove {key}, or bring up another lab: nodrop "
                 f"lab up --{key} {requested} --name ANOTHER"
             )
+    if existing.bras and config.workload != "bras":
+        raise ConfigError(f"workload: lab {config.lab} is a BRAS, which forwards no other frames; write workload: bras")
+    if existing.bras and existing.bras != plan_tables(config):
+        raise ConfigError(
+            f"bras: lab {config.lab} was brought up with other tables; write the same keys, or bring up another lab "
+            "with them"
+        )
     if config.vnf.capacity not in (None, existing.sut_capacity_pps):
         raise ConfigError(
             f"vnf.capacity: lab {config.lab} has another limit or none ({format_pps(config.vnf.capacity)}); remove "

@@ -10,6 +10,7 @@ from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Vlan
 from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.traffic import Stream, Traffic
+from nodrop.plan.bras import plan_announcement
 from nodrop.plan.chain_ends import TRANSPARENT, ChainEnd, plan_chain_ends
 from nodrop.plan.tunnel import build_tunnel_tags, build_vtep_ip, build_vtep_next_hop
 
@@ -39,6 +40,7 @@ def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPl
         or (DEFAULT_ANNOUNCE_S if _is_forgotten(config, lab, resolves) else None),
         timeout_s=section.timeout,
         tries=section.tries,
+        announcement=plan_announcement(config, lab),
     )
 
 

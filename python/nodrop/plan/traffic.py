@@ -10,6 +10,7 @@ from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Layer
 from nodrop.model.pattern import BurstLoad, FlatLoad, LoadPattern, PoissonLoad, RandomLoad, StairLoad, WaveLoad
 from nodrop.model.traffic import FieldRange, IncrementedValues, ListedValues, RandomValues, SizeShare, Stream, Traffic
+from nodrop.plan import bras
 from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends
 from nodrop.plan.flow_fields import PORTS_MAX, StreamFlows, plan_flows
 from nodrop.plan.frame_sizes import plan_sizes
@@ -33,6 +34,8 @@ def plan_traffic(config: Config, lab: LabPlan, replayed: ReplayInput | None = No
     """
     if replayed:
         streams = tuple(build_replay_streams(config, lab, replayed))
+    elif config.workload == "bras":
+        streams = tuple(bras.build_streams(config, lab, *plan_sizes(config)))
     else:
         check_tunnel(config, lab.chain_count)
         streams = tuple(_build_streams(config, lab))
@@ -167,6 +170,9 @@ def _build_values(entry: RangeConfig) -> IncrementedValues | ListedValues | Rand
 def list_traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
     """Yield deviations of the sent frames from the configuration."""
     if config.traffic.replay.file is not None:
+        return
+    if config.workload == "bras":
+        yield from bras.list_size_warnings(plan_sizes(config)[0])
         return
     tunneled = config.tunnel.kind != "none"
     reason = "the tunnel of each chain needs" if tunneled else "the VLAN tag that tells chains apart needs"

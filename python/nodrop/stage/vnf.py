@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nodrop.errors import StageError
+from nodrop.model.bras import BrasTables
 from nodrop.model.lab_plan import EdgeSwitch, Forwarder, LabPlan
 from nodrop.stage.sut_process import SutChild, stop_all
 from nodrop.system.json_child import LineReader, parse_object
@@ -14,7 +15,7 @@ from nodrop.system.native_binaries import find_binary
 
 READY_TIMEOUT_S = 30.0
 READY_TIMEOUT_EACH_S = 0.25
-FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "xdp": "xdp"}
+FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "vnf-bras": "bras", "xdp": "xdp"}
 """SUTs that nodrop-vnf implements, with its name for each."""
 
 
@@ -80,8 +81,7 @@ def _await_ready(child: SutChild, stdout: LineReader, sut: str, deadline: float)
 
 def _build_vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[str]:
     kind = FORWARDERS[plan.sut]
-    ports = _list_routing_arguments(forwarder) if kind == "l3" else _list_port_arguments(forwarder)
-    arguments = [kind, "--netns", str(sut_pid), *ports]
+    arguments = [kind, "--netns", str(sut_pid), *_list_forwarder_arguments(plan, forwarder)]
     if kind == "xdp":
         return arguments
     capacity = () if plan.sut_capacity_pps is None else ("--capacity", f"{plan.sut_capacity_pps:g}")
@@ -114,6 +114,20 @@ def _list_memory_arguments(plan: LabPlan) -> Iterator[str]:
         yield from ("--table", str(plan.sut_table_bytes))
     if plan.sut_memory_node is not None:
         yield from ("--memory-node", str(plan.sut_memory_node))
+
+
+def _list_forwarder_arguments(plan: LabPlan, forwarder: Forwarder) -> Iterator[str]:
+    if plan.bras:
+        return _list_bras_arguments(plan.bras, forwarder)
+    return _list_routing_arguments(forwarder) if plan.sut == "vnf-l3" else _list_port_arguments(forwarder)
+
+
+def _list_bras_arguments(tables: BrasTables, forwarder: Forwarder) -> Iterator[str]:
+    for side, port in zip(("cpe", "core"), forwarder.ports, strict=True):
+        yield from (f"--{side}-port", f"{port.interface},mac={port.mac}")
+    yield from ("--subscribers", str(tables.subscriber_count), "--routes", str(tables.route_count))
+    yield from ("--next-hops", str(tables.next_hop_count), "--tags", tables.tag_plan, "--seed", str(tables.seed))
+    yield from ("--address", tables.address, "--ttl", tables.ttl)
 
 
 def _list_port_arguments(forwarder: Forwarder) -> Iterator[str]:

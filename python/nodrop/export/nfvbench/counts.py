@@ -92,7 +92,7 @@ def _count_direction(plan: Plan, trial: TrialResult, forward: bool) -> Direction
         offered_count=sum(each.offered_count for each in counts),
         received_count=sum(each.received_count for each in counts),
         duration_s=trial.duration_s,
-        frame_bytes=plan.traffic.frame_bytes,
+        frame_bytes=plan.traffic.mean_frame_bytes({stream.tx_port for stream, _ in streams}),
         line_rate_bps=float(plan.link_speed_bps * len({stream.tx_port for stream, _ in streams})),
         latency=tuple(times for times in trial.directions if is_forward(times) is forward),
     )
@@ -109,7 +109,7 @@ def build_totals(plan: Plan, ways: Sequence[DirectionCounts]) -> dict[str, float
     extra = plan.user_info.get(EXTRA, 0)
     ports = {stream.tx_port for stream in plan.traffic.streams}
     extra_bytes = extra if isinstance(extra, int | float) and not isinstance(extra, bool) else 0
-    most = compute_theoretical_rate(plan.traffic.frame_bytes, extra_bytes, plan.link_speed_bps, len(ports))
+    most = compute_theoretical_rate(plan.traffic.largest_frame_bytes, extra_bytes, plan.link_speed_bps, len(ports))
     return {
         "total_tx_rate": round(sum(way.offered_pps for way in ways)),
         "offered_tx_rate_bps": float(round(sum(way.wire_bps(way.offered_pps) for way in ways))),

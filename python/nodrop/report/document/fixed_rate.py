@@ -47,7 +47,9 @@ def _build_row(way: str, counts: Sequence[ChainCounts], result: RunResult, trial
         cells.make_text_cell(way),
         cells.make_rate_cell(intended / duration_s),
         cells.make_rate_cell(offered / duration_s),
-        cells.make_text_cell(format_wire_rate(offered / duration_s, result.plan.traffic)),
+        cells.make_text_cell(
+            format_wire_rate(offered / duration_s, result.plan.traffic, {each.tx_port for each in counts})
+        ),
         cells.make_rate_cell(received / duration_s),
         cells.make_loss_cell(lost),
         cells.make_ratio_cell(lost / offered if offered else None, "caution" if lost else "good"),

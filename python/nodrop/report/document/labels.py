@@ -10,6 +10,7 @@ from nodrop.units import format_count, format_seconds
 SUTS = {
     "vnf-l2": "nodrop's layer 2 forwarder",
     "vnf-l3": "nodrop's IP router",
+    "vnf-bras": "nodrop's BRAS",
     "xdp": "an XDP cross-connect",
     "bridge": "the Linux bridge",
     "router": "the Linux router",

@@ -67,7 +67,7 @@ def _lead_by_run(table: Table, results: Sequence[RunResult]) -> Table:
 def compute_line_rate(result: RunResult) -> float:
     """Return the packet rate of the links at full load, over all directions with traffic."""
     traffic = result.plan.traffic
-    return compute_line_rate_pps(traffic.frame_bytes, result.plan.link_speed_bps) / max(
+    return compute_line_rate_pps(traffic.largest_frame_bytes, result.plan.link_speed_bps) / max(
         traffic.direction_ratios.values()
     )
 
@@ -95,13 +95,14 @@ def _build_row(
     result: RunResult, goal: str, load_pps: float | None, rate: Cell, bounds: tuple[Cell, Cell]
 ) -> tuple[Cell, ...]:
     traffic, line_pps = result.plan.traffic, compute_line_rate(result)
+    mean_bytes = traffic.mean_frame_bytes()
     return (
         Cell(text=format_frame_size(result), key=traffic.frame_bytes),
         cells.make_text_cell(goal),
         rate,
         cells.make_text_cell(format_load_per_direction(load_pps, traffic) if load_pps else ""),
-        cells.make_bit_rate_cell(load_pps * (traffic.frame_bytes + WIRE_OVERHEAD_BYTES) * 8 if load_pps else None),
-        cells.make_bit_rate_cell(load_pps * traffic.frame_bytes * 8 if load_pps else None),
+        cells.make_bit_rate_cell(load_pps * (mean_bytes + WIRE_OVERHEAD_BYTES) * 8 if load_pps else None),
+        cells.make_bit_rate_cell(load_pps * mean_bytes * 8 if load_pps else None),
         cells.make_rate_cell(line_pps),
         cells.make_ratio_cell(load_pps / line_pps if load_pps else None),
         *bounds,

@@ -1,0 +1,219 @@
+"""The BRAS workload: subscribers behind two VLAN tags on the left, keyed GRE over MPLS on the right.
+
+Source: ETSI GS NFV-PER 001 annex D, figures D.3 to D.6; the values are those of PROX.
+"""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+from typing import Literal
+
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
+from nodrop.model.bras import BrasTables
+from nodrop.model.choices import SutKind
+from nodrop.model.lab_plan import LabPlan
+from nodrop.model.layer import Arp, Ethernet, Gre, Ipv4, Layer, Mpls, Udp, Vlan
+from nodrop.model.neighbor import Announcement
+from nodrop.model.traffic import FieldName, FieldRange, MaskedValues, RandomValues, SizeShare, Stream, Traffic
+from nodrop.plan.chain_ends import plan_chain_ends
+
+SUTS: frozenset[SutKind] = frozenset({"vnf-bras", "ext"})
+REPLACED_KEYS = ("flow_count", "flows", "tunnel", "vlans", "networks", "routers", "gateways", "traffic")
+"""Keys that describe other frames or paths."""
+CPE_HEADER_BYTES, CORE_HEADER_BYTES = 22, 46
+"""Headers in front of a subscriber's IP packet on each side."""
+CORE_EXTRA_BYTES = CORE_HEADER_BYTES - CPE_HEADER_BYTES
+"""Bytes by which a frame is longer on the core side."""
+UDP_PACKET_BYTES = 28
+SMALLEST_CPE_BYTES = CPE_HEADER_BYTES + UDP_PACKET_BYTES + 18 + 4
+"""With signature and FCS."""
+TAG_BYTES = 4
+SUBSCRIBER_BITS = 8
+"""Bits of a subscriber's number in the C-tag; the others are in the S-tag."""
+C_TAG_MASK, S_TAG_MASK = 0xF33, 0x0FF
+DESTINATIONS = IPv4Address("10.0.0.0")
+DESTINATION_MASK = 0x01FFF0FF
+"""Bits of an address behind a route: number of the route, host."""
+HOSTS_PER_ROUTE = 256
+TUNNEL_END = "1.1.1.1"
+"""The first next hop's end of its tunnel."""
+UDP_PORT = 53
+SERVER_SHARE_SEED = 1
+"""Added to the seed of the upstream destinations for those downstream."""
+VALUES_MAX = 65536
+"""Destinations in a cycle."""
+ARP_PPS, REMOTE_ARP_PPS = 50_000.0, 5_000.0
+REPEAT_S = 600.0
+"""Age of the announcements after which a trial is preceded by others: subscribers expire after 1500 s."""
+
+
+def use_workload(config: Config) -> Config:
+    """Return the configuration with the SUT of its workload, or the workload of its SUT.
+
+    Raises: ConfigError if keys contradict the workload.
+    """
+    if config.sut == "vnf-bras" and config.workload is None:
+        config = config.replace(workload="bras")
+    if config.workload is None:
+        return config
+    if "sut" not in config.model_fields_set and not config.ports:
+        config = config.replace(sut="vnf-bras")
+    _check(config)
+    return config
+
+
+def plan_tables(config: Config) -> BrasTables:
+    """Return the contents of the tables."""
+    section = config.bras
+    return BrasTables(
+        subscriber_count=section.subscribers,
+        route_count=section.routes,
+        next_hop_count=section.next_hops,
+        tag_plan=section.tags,
+        seed=section.seed,
+        address=str(section.address),
+        ttl=section.ttl,
+    )
+
+
+def build_streams(
+    config: Config, lab: LabPlan, sizes: tuple[SizeShare, ...], order: Literal["mixed", "listed"]
+) -> Iterator[Stream]:
+    """Yield the stream of each direction; `sizes` are those on the subscribers' side."""
+    ((cpe, core),) = plan_chain_ends(config, lab)
+    sizes = tuple(size.replace(frame_bytes=max(size.frame_bytes, SMALLEST_CPE_BYTES)) for size in sizes)
+    signature_at = CPE_HEADER_BYTES + UDP_PACKET_BYTES
+    forward = config.traffic.forward
+    yield Stream(
+        stream_id=0,
+        tx_port=cpe.port,
+        rx_port=core.port,
+        share=forward if config.bidirectional else 1.0,
+        sizes=sizes,
+        size_order=order,
+        layers=(
+            *_build_cpe_headers(config, cpe.tester_mac, cpe.next_mac),
+            *_build_packet(str(config.bras.subscriber_address), str(DESTINATIONS)),
+        ),
+        ranges=(*_list_tag_ranges(config), _build_destinations(config, layer=3, field="dst", seed=config.bras.seed)),
+        rx_offsets=(signature_at + CORE_EXTRA_BYTES,),
+    )
+    if config.bidirectional:
+        yield Stream(
+            stream_id=1,
+            tx_port=core.port,
+            rx_port=cpe.port,
+            share=1 - forward,
+            sizes=tuple(size.replace(frame_bytes=size.frame_bytes + CORE_EXTRA_BYTES) for size in sizes),
+            size_order=order,
+            layers=(
+                Ethernet(src=core.tester_mac, dst=core.next_mac),
+                Mpls(label=config.bras.label),
+                Ipv4(src=TUNNEL_END, dst=str(config.bras.address)),
+                Gre(key=0),
+                *_build_packet(str(DESTINATIONS), str(config.bras.subscriber_address)),
+            ),
+            ranges=(
+                FieldRange(layer=3, field="key", values=_draw_subscribers(config)),
+                _build_destinations(config, layer=4, field="src", seed=config.bras.seed + SERVER_SHARE_SEED),
+            ),
+            # Packet sockets receive a frame without its outermost tag.
+            rx_offsets=(signature_at, signature_at - TAG_BYTES),
+        )
+
+
+def plan_announcement(config: Config, lab: LabPlan) -> Announcement | None:
+    """Return the ARP requests of all subscribers; None without the workload."""
+    if config.workload != "bras":
+        return None
+    ((cpe, core),) = plan_chain_ends(config, lab)
+    layers = (
+        *_build_cpe_headers(config, cpe.tester_mac, "ff:ff:ff:ff:ff:ff"),
+        Arp(
+            sender_mac=cpe.tester_mac,
+            sender_ip=str(config.bras.subscriber_address),
+            target_mac="00:00:00:00:00:00",
+            target_ip=str(config.bras.gateway),
+        ),
+    )
+    stream = Stream(
+        stream_id=0,
+        tx_port=cpe.port,
+        rx_port=core.port,
+        sizes=(SizeShare(frame_bytes=sum(layer.header_bytes for layer in layers) + 18 + 4),),
+        layers=layers,
+        ranges=tuple(_list_tag_ranges(config)),
+    )
+    return Announcement(
+        traffic=Traffic(streams=(stream,)),
+        frame_count=config.bras.subscribers,
+        load_pps=config.bras.arp_rate or (ARP_PPS if lab.sut == "vnf-bras" else REMOTE_ARP_PPS),
+        repeat_s=REPEAT_S,
+    )
+
+
+def list_size_warnings(sizes: tuple[SizeShare, ...]) -> Iterator[str]:
+    """Yield the sizes that the headers and the signature enlarge."""
+    for size in sizes:
+        if size.frame_bytes < SMALLEST_CPE_BYTES:
+            yield (
+                f"frames of {size.frame_bytes} bytes are sent with {SMALLEST_CPE_BYTES} on the subscribers' side and "
+                f"{SMALLEST_CPE_BYTES + CORE_EXTRA_BYTES} on the core side, to which all rates refer: two VLAN tags, "
+                "IPv4, UDP and the signature need that; ETSI's smallest frame has no space for a signature"
+            )
+
+
+def _check(config: Config) -> None:
+    if config.sut not in SUTS:
+        raise ConfigError(
+            f"sut: {config.sut} is no BRAS (workload: bras); write sut: vnf-bras, or sut: ext to measure the BRAS "
+            "between ports"
+        )
+    if config.generator != "engine":
+        raise ConfigError(
+            f"generator: the BRAS workload needs nodrop's engine ({config.generator}); write generator: engine"
+        )
+    for key in ("chains", "hops"):
+        if getattr(config, key) != 1:
+            raise ConfigError(f"{key}: the BRAS workload has one path ({getattr(config, key)}); write {key}: 1")
+    for key in REPLACED_KEYS:
+        if key in config.model_fields_set and getattr(config, key) != type(config).model_fields[key].get_default(
+            call_default_factory=True
+        ):
+            if key == "traffic" and config.traffic.model_fields_set <= {"imix", "genome", "forward"}:
+                continue
+            raise ConfigError(f"{key}: the BRAS workload has frames and a path of its own; remove {key}, or workload")
+    if config.sut == "ext" and config.macs is None:
+        raise ConfigError(
+            "macs: missing, the BRAS is addressed by the MAC addresses of its ports; write those on the subscribers' "
+            "and on the core side, e.g. [02:00:00:00:01:00, 02:00:00:00:01:01]"
+        )
+
+
+def _build_cpe_headers(config: Config, src: str, dst: str) -> tuple[Layer, ...]:
+    first = 1 if config.bras.tags == "shifted" else 0
+    return Ethernet(src=src, dst=dst), Vlan(kind="qinq", id=first), Vlan(id=first)
+
+
+def _build_packet(src: str, dst: str) -> tuple[Layer, ...]:
+    return Ipv4(src=src, dst=dst), Udp(src_port=UDP_PORT, dst_port=UDP_PORT)
+
+
+def _draw_subscribers(config: Config) -> RandomValues:
+    count = config.bras.subscribers
+    return RandomValues(count=count, span=count, seed=config.bras.seed)
+
+
+def _list_tag_ranges(config: Config) -> Iterator[FieldRange]:
+    """Yield both tags as parts of the subscriber's number."""
+    count, seed = config.bras.subscribers, config.bras.seed
+    for layer, skip_bits, mask in ((1, SUBSCRIBER_BITS, S_TAG_MASK), (2, 0, C_TAG_MASK)):
+        values = MaskedValues(count=count, span=count, seed=seed, skip_bits=skip_bits, mask=mask)
+        yield FieldRange(layer=layer, field="id", values=values)
+
+
+def _build_destinations(config: Config, *, layer: int, field: FieldName, seed: int) -> FieldRange:
+    """Return random addresses behind all routes."""
+    span = config.bras.routes * HOSTS_PER_ROUTE
+    values = MaskedValues(count=min(span, VALUES_MAX), span=span, seed=seed, mask=DESTINATION_MASK)
+    return FieldRange(layer=layer, field=field, values=values)
