@@ -293,7 +293,7 @@ def _get_extension_max_s(trial: Trial) -> float:
 def _stop_trial(engine: EngineProcess) -> dict[str, Any] | None:
     """Stop the running trial; return its counts as fields of a TrialResult, None if the engine does not report them."""
     try:
-        reply = engine.request({"op": "stop"}, STOP_TIMEOUT_S)
+        reply = engine.request({"op": "stop"}, ANSWER_TIMEOUT_S, silence_max_s=STOP_TIMEOUT_S)
     except (EngineDied, GeneratorError, ValueError):
         return None
     if reply["reply"] != "trial":

@@ -21,7 +21,7 @@ impl Bras {
         if packet.sender.is_unspecified() {
             return ForwardingDecision::Consume;
         }
-        self.stations.learn(key, packet.sender, packet.sender_mac, now_ms);
+        self.subscribers.learn(key, packet.sender, packet.sender_mac, now_ms);
         if packet.operation != REQUEST || packet.target == packet.sender {
             return ForwardingDecision::Consume;
         }

@@ -33,10 +33,10 @@ impl Bras {
             return Err(Cause::Malformed);
         }
         let key = u32::from_be_bytes(frame.read(gre_at + 4).ok_or(Cause::Malformed)?);
-        let line = self.tags.line(key).ok_or(Cause::UnknownKey)?;
+        let line = self.subscribers.line(key).ok_or(Cause::UnknownKey)?;
         let packet = &mut frame.bytes_mut()[inner_at..outer_end];
         let inner = Ipv4Header::parse(packet)?;
-        let station = match self.stations.find(key, inner.dst, now_ms) {
+        let station = match self.subscribers.find(key, inner.dst, now_ms) {
             Lookup::Known(mac) => mac,
             Lookup::Expired => return Err(Cause::ArpExpired),
             Lookup::Missing => return Err(Cause::ArpMissing),
@@ -48,13 +48,13 @@ impl Bras {
         frame.truncate(inner_at + inner.total_bytes);
         let mut header = [0; CPE_HEADER_BYTES];
         header[..6].copy_from_slice(&station.0);
-        header[6..12].copy_from_slice(&self.ports[line.port].mac.0);
+        header[6..12].copy_from_slice(&self.ports[usize::from(line.port)].mac.0);
         header[12..14].copy_from_slice(&S_TAG);
         header[14..16].copy_from_slice(&line.s_tag.to_be_bytes());
         header[16..18].copy_from_slice(&C_TAG);
         header[18..20].copy_from_slice(&line.c_tag.to_be_bytes());
         header[20..].copy_from_slice(&IPV4);
         frame.replace_header(inner_at, &header);
-        Ok(ForwardingDecision::Forward(line.port))
+        Ok(ForwardingDecision::Forward(line.port.into()))
     }
 }

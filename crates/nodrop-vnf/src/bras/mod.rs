@@ -12,7 +12,7 @@ mod arp;
 mod downstream;
 mod profile;
 mod routes;
-mod stations;
+mod subscribers;
 mod upstream;
 
 use std::net::Ipv4Addr;
@@ -23,9 +23,9 @@ use nodrop_wire::MacAddr;
 
 use crate::arp::ETHER_TYPE as ARP;
 use crate::{Cause, ForwardingDecision, FrameBuffer, Network};
-use profile::{Tags, Tunnel};
+use profile::Tunnel;
 use routes::RouteTable;
-use stations::{Lookup, StationTable};
+use subscribers::{Lookup, SubscriberTable};
 
 pub use profile::{BrasProfile, NEXT_HOPS_MAX, ROUTES_MAX, SUBSCRIBERS_MAX, TagPlan};
 
@@ -79,10 +79,9 @@ pub struct Bras {
     address: Ipv4Addr,
     ttl: TtlHandling,
     core_mtu: usize,
-    tags: Arc<Tags>,
+    subscribers: SubscriberTable,
     routes: Arc<RouteTable>,
     tunnels: Arc<[Tunnel]>,
-    stations: StationTable,
 }
 
 impl Bras {
@@ -102,10 +101,9 @@ impl Bras {
         let (cpe, core) = (side(BrasSide::Cpe), side(BrasSide::Core));
         let tunnels = profile.tunnels(&core, |port| ports[port].mac);
         Self {
-            tags: Arc::new(profile.tags(&cpe)),
+            subscribers: SubscriberTable::new(&profile.lines(&cpe), arp_timeout),
             routes: Arc::new(profile.route_table()),
             tunnels: tunnels.into(),
-            stations: StationTable::new(arp_timeout),
             address: profile.address,
             ports,
             ttl,
@@ -130,7 +128,7 @@ impl Bras {
         else {
             return ForwardingDecision::Drop(Cause::UnknownTags);
         };
-        let Some(key) = self.tags.key(u16::from_be_bytes(s_tag), u16::from_be_bytes(c_tag), from) else {
+        let Some(key) = self.subscribers.key(u16::from_be_bytes(s_tag), u16::from_be_bytes(c_tag), from) else {
             return ForwardingDecision::Drop(Cause::UnknownTags);
         };
         match kind {
@@ -157,6 +155,6 @@ impl Network for Bras {
     }
 
     fn table_sizes(&self) -> Vec<(&'static str, u64)> {
-        vec![("arp_entries", self.stations.len() as u64)]
+        vec![("arp_entries", self.subscribers.address_count() as u64)]
     }
 }

@@ -8,6 +8,7 @@ use std::net::Ipv4Addr;
 use nodrop_wire::{MacAddr, checksum, random};
 
 use super::routes::RouteTable;
+use super::subscribers::Line;
 use super::{CORE_HEADER_BYTES, ETHERNET_BYTES, GRE, GRE_BYTES, GRE_KEYED_IPV4, MPLS, MPLS_BYTES};
 use crate::ipv4;
 
@@ -18,9 +19,6 @@ pub const ROUTES_MAX: u32 = 1 << 13;
 /// Most next hops.
 pub const NEXT_HOPS_MAX: u32 = 64;
 
-/// Bits of a tag that contain the VLAN id.
-const VLAN_BITS: usize = 12;
-const VLAN_MASK: u16 = 0x0fff;
 /// Distance of two routes, so that hardly two of them share a cache line of a route table.
 const ROUTE_STEP: u32 = 1 << 12;
 const FIRST_ROUTE: u32 = 10 << 24;
@@ -76,20 +74,20 @@ impl BrasProfile {
         if self.tag_plan == TagPlan::Shifted { (s_tag + 1, c_tag + 1) } else { (s_tag, c_tag) }
     }
 
-    /// Return the tags of all keys. Subscribers are divided evenly among `ports`.
-    pub(super) fn tags(&self, ports: &[usize]) -> Tags {
+    /// Return the lines of all subscribers, ordered by key. They are divided evenly among `ports`.
+    pub(super) fn lines(&self, ports: &[usize]) -> Vec<Line> {
         let count = self.subscriber_count;
         let keys = match self.tag_plan {
             TagPlan::Shuffled(seed) => random::sample(count.into(), count.into(), seed),
             TagPlan::Prox | TagPlan::Shifted => (0..u64::from(count)).collect(),
         };
-        let mut tags = Tags::empty(count as usize);
+        let mut lines = vec![Line { s_tag: 0, c_tag: 0, port: 0 }; count as usize];
         for (subscriber, key) in (0..count).zip(keys) {
             let (s_tag, c_tag) = self.subscriber_tags(subscriber);
             let port = ports[(u64::from(subscriber) * ports.len() as u64 / u64::from(count)) as usize];
-            tags.insert(key as u32, Line { s_tag, c_tag, port });
+            lines[key as usize] = Line { s_tag, c_tag, port: port as u16 };
         }
-        tags
+        lines
     }
 
     /// Return the routes, which cycle through the next hops.
@@ -112,51 +110,6 @@ impl BrasProfile {
         };
         (0..self.next_hop_count).map(tunnel).collect()
     }
-}
-
-/// The line of a subscriber.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) s_tag: u16,
-    pub(super) c_tag: u16,
-    pub(super) port: usize,
-}
-
-/// Tags and GRE keys of the subscribers, one to one.
-#[derive(Clone, Debug)]
-pub(super) struct Tags {
-    /// Key plus one, by both VLAN ids; 0 means none. Pages without an entry take no memory.
-    keys: Vec<u32>,
-    lines: Vec<Line>,
-}
-
-impl Tags {
-    fn empty(count: usize) -> Self {
-        Self { keys: vec![0; 1 << (2 * VLAN_BITS)], lines: vec![Line { s_tag: 0, c_tag: 0, port: 0 }; count] }
-    }
-
-    fn insert(&mut self, key: u32, line: Line) {
-        self.keys[index(line.s_tag, line.c_tag)] = key + 1;
-        self.lines[key as usize] = line;
-    }
-
-    /// Return the key of the subscriber with these tags at this port; priority bits do not matter.
-    #[inline]
-    pub(super) fn key(&self, s_tag: u16, c_tag: u16, port: usize) -> Option<u32> {
-        let key = self.keys[index(s_tag, c_tag)].checked_sub(1)?;
-        (self.lines[key as usize].port == port).then_some(key)
-    }
-
-    /// Return the line of the subscriber with this key.
-    #[inline]
-    pub(super) fn line(&self, key: u32) -> Option<Line> {
-        self.lines.get(key as usize).copied()
-    }
-}
-
-#[inline]
-fn index(s_tag: u16, c_tag: u16) -> usize {
-    usize::from(s_tag & VLAN_MASK) << VLAN_BITS | usize::from(c_tag & VLAN_MASK)
 }
 
 /// A next hop and the headers of frames to it.
@@ -200,35 +153,12 @@ impl Tunnel {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
 
     #[test]
-    fn every_pair_of_tags_maps_to_its_key_and_back() {
-        for tag_plan in [TagPlan::Prox, TagPlan::Shifted, TagPlan::Shuffled(7)] {
-            let profile = BrasProfile { tag_plan, ..BrasProfile::default() };
-            let tags = profile.tags(&[3, 5]);
-            let lines: HashSet<(u16, u16)> = (0..SUBSCRIBERS_MAX)
-                .map(|key| {
-                    let Line { s_tag, c_tag, port } = tags.line(key).unwrap();
-                    assert_eq!(tags.key(s_tag, c_tag, port), Some(key));
-                    assert_eq!(tags.key(s_tag, c_tag, 8 - port), None);
-                    (s_tag, c_tag)
-                })
-                .collect();
-            assert_eq!(lines.len(), 65_536);
-            assert_eq!(tags.line(SUBSCRIBERS_MAX), None);
-            let known = tags.keys.iter().filter(|key| **key != 0).count();
-            assert_eq!(known, 65_536);
-        }
-    }
-
-    #[test]
     fn the_tags_of_prox() {
-        let tags = BrasProfile::default().tags(&[0, 1]);
+        let lines = BrasProfile::default().lines(&[0, 1]);
         let expected = [
             (0, 0, 0, 0),
             (255, 0, 0xf33, 0),
@@ -239,26 +169,17 @@ mod tests {
             (65_535, 0xff, 0xf33, 1),
         ];
         for (key, s_tag, c_tag, port) in expected {
-            assert_eq!(tags.line(key), Some(Line { s_tag, c_tag, port }));
+            assert_eq!(lines[key], Line { s_tag, c_tag, port });
         }
     }
 
     #[test]
     fn shuffled_tags_have_no_formula_but_depend_on_the_seed_alone() {
-        let lines = |seed| {
-            let tags = BrasProfile { tag_plan: TagPlan::Shuffled(seed), ..BrasProfile::default() }.tags(&[0]);
-            tags.lines
-        };
-        let prox = BrasProfile::default().tags(&[0]).lines;
+        let lines = |seed| BrasProfile { tag_plan: TagPlan::Shuffled(seed), ..BrasProfile::default() }.lines(&[0]);
+        let prox = BrasProfile::default().lines(&[0]);
         assert_eq!(lines(1), lines(1));
         assert_ne!(lines(1), lines(2));
         let unmoved = lines(1).iter().zip(&prox).filter(|(one, other)| one == other).count();
         assert!(unmoved < 10, "{unmoved} subscribers have kept their tags");
-    }
-
-    #[test]
-    fn priority_and_drop_eligibility_do_not_matter() {
-        let tags = BrasProfile::default().tags(&[0]);
-        assert_eq!(tags.key(0xf001, 0x7001, 0), Some(257));
     }
 }

@@ -46,7 +46,7 @@ mod tests {
         let table = BrasProfile::default().route_table();
         let mut routed = 0;
         // All networks from 9.0.0.0 to 12.255.255.0, each with four hosts, which include the first and the last.
-        for network in 0x0900_00..0x0d00_00_u32 {
+        for network in 0x0009_0000..0x000d_0000_u32 {
             for host in [0, 1, 77, 255] {
                 let address = network << 8 | host;
                 let expected = (address & FIXED == ROUTED).then_some((address >> 12 & 63) as usize);

@@ -1,0 +1,97 @@
+"""The plan of the BRAS workload: frames of both directions, announcement, and keys that do not go with it."""
+
+import pytest
+
+from nodrop.config.load import build_config
+from nodrop.errors import ConfigError
+from nodrop.formatting import describe_traffic, format_wire_rate
+from nodrop.model.plan import Plan
+from nodrop.model.traffic import Stream
+from nodrop.plan import build_plan
+from nodrop.plan.resolvers import Resolvers
+
+MACS = [["02:00:00:00:01:00"], ["02:00:00:00:01:01"]]
+
+
+def plan_bras(**keys: object) -> Plan:
+    resolvers = Resolvers(inspect_ports=lambda _: ("02:00:00:00:00:01", "02:00:00:00:00:02"))
+    return build_plan(build_config((), {"workload": "bras"} | keys), resolvers, [0, 1])
+
+
+def kinds_of(stream: Stream) -> list[str]:
+    return [layer.kind for layer in stream.layers]
+
+
+def test_each_direction_has_the_headers_of_its_side() -> None:
+    """Source: ETSI GS NFV-PER 001 annex D, figures D.3 and D.5."""
+    plan = plan_bras(frame_bytes=128)
+    assert plan.lab.sut == "vnf-bras" and plan.lab.bras and plan.lab.bras.subscriber_count == 65536
+    up, down = plan.traffic.streams
+    assert kinds_of(up) == ["ethernet", "qinq", "vlan", "ipv4", "udp"]
+    assert kinds_of(down) == ["ethernet", "mpls", "ipv4", "gre", "ipv4", "udp"]
+    assert (up.sizes[0].frame_bytes, down.sizes[0].frame_bytes) == (128, 152)
+    # Where the signature is once the BRAS has replaced the headers.
+    assert up.rx_offsets == (down.header_bytes,) and down.rx_offsets[0] == up.header_bytes
+    assert {part.values.count for stream in (up, down) for part in stream.ranges} == {65536}
+
+
+@pytest.mark.parametrize(
+    ("keys", "rate_pps"),
+    [
+        ({}, 50_000),
+        ({"bras.arp_rate": "2kpps"}, 2_000),
+        ({"sut": "ext", "ports": ["left", "right"], "macs": MACS}, 5_000),
+    ],
+)
+def test_the_announcement_names_every_subscriber_once(keys: dict[str, object], rate_pps: int) -> None:
+    plan = plan_bras(**keys)
+    announcement = plan.neighbors.announcement
+    assert announcement and (announcement.frame_count, announcement.load_pps) == (65536, rate_pps)
+    (stream,) = announcement.traffic.streams
+    assert kinds_of(stream) == ["ethernet", "qinq", "vlan", "arp"]
+    assert stream.ranges == plan.traffic.streams[0].ranges[:2]
+
+
+def test_small_frames_grow_and_the_plan_says_so() -> None:
+    plan = plan_bras()
+    assert [stream.sizes[0].frame_bytes for stream in plan.traffic.streams] == [72, 96]
+    (warning,) = [each for each in plan.warnings if "signature" in each]
+    assert "frames of 64 bytes are sent with 72 on the subscribers' side and 96 on the core side" in warning
+    assert not [each for each in plan_bras(frame_bytes=72).warnings if "signature" in each]
+
+
+def test_rates_follow_the_size_of_each_direction() -> None:
+    plan = plan_bras(link_speed="10Gbps", rate="100%")
+    assert plan.fixed
+    # The core side is full first: 10 Gb/s / (96 + 20 bytes), as table of annex D for its sizes.
+    assert plan.fixed.load_pps == pytest.approx(2 * 10_775_862, rel=1e-6)
+    assert format_wire_rate(1e6, plan.traffic) == "832.0 Mb/s"
+    assert format_wire_rate(1e6, plan.traffic, {0}) == "736.0 Mb/s"
+    assert format_wire_rate(1e6, plan.traffic, {1}) == "928.0 Mb/s"
+
+
+def test_the_longest_packet_of_the_annex_fits_the_lab() -> None:
+    assert plan_bras(frame_bytes=1494).lab.mtu_bytes == 1500
+
+
+def test_the_sut_alone_selects_the_workload() -> None:
+    plan = build_plan(build_config((), {"sut": "vnf-bras"}), cpus=[0, 1])
+    assert kinds_of(plan.traffic.streams[0])[1] == "qinq"
+    assert "both ways, 65536 flows each way" in describe_traffic(plan.traffic)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"sut": "vnf-l3"}, "sut: vnf-l3 is no BRAS"),
+        ({"sut": "ext", "ports": ["a", "b"]}, "macs: missing"),
+        ({"generator": "trex"}, "generator: the BRAS workload needs nodrop's engine"),
+        ({"chains": 2}, "chains: the BRAS workload has one path"),
+        ({"flow_count": 7}, "flow_count: the BRAS workload has frames and a path of its own"),
+        ({"traffic.transport": "tcp"}, "traffic: the BRAS workload has frames"),
+        ({"tunnel.kind": "vxlan"}, "tunnel: the BRAS workload has frames"),
+    ],
+)
+def test_keys_that_contradict_the_workload_are_refused(keys: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        plan_bras(**keys)
