@@ -12,7 +12,8 @@ from tests.lab.bench import bench
 from tests.lab.test_ledger import causes_of, losses, measure_observed
 from tests.lab.wiretap import read_fields, tapped
 
-from nodrop.plan import neighbors
+from nodrop.generator.engine import EngineMeasurer
+from nodrop.generator.engine_process import EngineProcess, Reply
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -103,17 +104,36 @@ def test_every_header_is_that_of_the_annex(keys: dict[str, str], require_tool: R
     assert len({key for _, _, _, _, _, key, *_ in sent_down.values()}) == 1_000
 
 
+def leave_one_out(monkeypatch: pytest.MonkeyPatch, announcements: int) -> list[int]:
+    """Send one frame less in that many announcements; return the growing list of frame counts, each announcement's
+    followed by that of its verification."""
+    send, counts = EngineMeasurer._send_once, list[int]()
+
+    def send_less(measurer: EngineMeasurer, engine: EngineProcess, loads_pps: list[float], frame_count: int) -> Reply:
+        is_short = len(counts) % 2 == 0 and len(counts) // 2 < announcements
+        counts.append(frame_count - is_short)
+        return send(measurer, engine, loads_pps, counts[-1])
+
+    monkeypatch.setattr(EngineMeasurer, "_send_once", send_less)
+    return counts
+
+
+def test_an_announcement_is_repeated_if_a_subscriber_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = leave_one_out(monkeypatch, 1)
+    with bench(**{"workload": "bras", "bras.subscribers": 8}) as lab:
+        result = lab.measure(4_000, 0.5)
+        assert lab.measurer.notes == ()
+    assert counts == [7, 8, 8, 8]
+    assert result.lost_count == 0
+
+
 def test_a_subscriber_without_arp_loses_its_downstream_frames_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    build = neighbors.plan_announcement
-
-    def leave_one_out(*arguments: object) -> object:
-        announcement = build(*arguments)  # type: ignore[arg-type]
-        assert announcement
-        return announcement.replace(frame_count=announcement.frame_count - 1)
-
-    monkeypatch.setattr(neighbors, "plan_announcement", leave_one_out)
-    with bench(**{"workload": "bras", "bras.subscribers": 8, "path_check": False}) as lab:
+    counts = leave_one_out(monkeypatch, 3)
+    with bench(**{"workload": "bras", "bras.subscribers": 8}) as lab:
         result = measure_observed(lab, 4_000)
+        (note,) = lab.measurer.notes
+    assert counts == [7, 8] * 3
+    assert note.startswith("after 3 announcements, 1 of 8 stations were not reached")
     up, down = result.streams
     assert up.received_count == up.offered_count == 2_000
     assert down.offered_count - down.received_count == 2_000 // 8

@@ -123,8 +123,8 @@ def build_streams(
 
 
 def plan_announcement(config: Config, lab: LabPlan) -> Announcement | None:
-    """Return the ARP requests of all subscribers; None without the workload."""
-    if config.workload != "bras":
+    """Return the ARP requests of all subscribers; None without frames to them."""
+    if config.workload != "bras" or not config.bidirectional:
         return None
     ((cpe, core),) = plan_chain_ends(config, lab)
     layers = (
