@@ -17,16 +17,11 @@ class ScriptedChild:
     pid = 7
     has_closed_output = False
 
-    def __init__(self, lines: list[tuple[float, dict]], away_s: float, thread_states: str) -> None:
+    def __init__(self, lines: list[tuple[float, dict]], away_s: float) -> None:
         self.now_s = 0.0
         self.is_killed = False
         self._lines = deque(lines)
         self._away_s = away_s
-        self._thread_states = thread_states
-
-    def read_thread_states(self) -> str:
-        """Return the same states at all times."""
-        return self._thread_states
 
     def send(self, line: bytes) -> None:
         """Take a request."""
@@ -52,9 +47,10 @@ def request(
     monkeypatch: pytest.MonkeyPatch, lines: list[tuple[float, dict]], away_s: float = 0.0, thread_states: str = "SST"
 ) -> dict:
     hello = {"reply": "hello", "protocol": PROTOCOL_VERSION}
-    child = ScriptedChild([(0.0, hello), *lines], away_s, thread_states)
+    child = ScriptedChild([(0.0, hello), *lines], away_s)
     monkeypatch.setattr(engine_process, "find_binary", lambda *_: "nodrop-engine")
     monkeypatch.setattr(engine_process, "JsonChild", lambda *_: child)
+    monkeypatch.setattr(engine_process, "read_thread_states", lambda _: thread_states)
     monkeypatch.setattr(engine_process.time, "monotonic", lambda: child.now_s)
     engine = EngineProcess(None, lambda: None)
     try:

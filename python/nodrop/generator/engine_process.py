@@ -10,6 +10,7 @@ from typing import Any
 from nodrop.errors import GeneratorError
 from nodrop.system.json_child import JsonChild, log_tail
 from nodrop.system.native_binaries import find_binary
+from nodrop.system.thread_states import FOR_CPU, IN_KERNEL, read_thread_states
 
 PROTOCOL_VERSION = 7
 POLL_S = 1.0
@@ -109,8 +110,8 @@ class EngineProcess:
 
     def _check_progress(self, timeout_s: float, silence_max_s: float, is_late: bool) -> None:
         """Kill an engine whose reply is late, or which is silent although none of its threads waits for the machine."""
-        states = self._child.read_thread_states()
-        if not is_late and any(state in "RD" for state in states):  # for a CPU, or in the kernel
+        states = read_thread_states(self._child.pid)
+        if not is_late and (FOR_CPU in states or IN_KERNEL in states):
             return
         self._child.kill()
         problem = (

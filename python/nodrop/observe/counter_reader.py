@@ -15,10 +15,13 @@ from nodrop.observe.ledger import build_loss_ledger
 from nodrop.observe.path_hops import PROCESS, CounterDelta, get_interface, has_pending_counts
 from nodrop.system.json_child import JsonChild
 from nodrop.system.native_binaries import find_binary
+from nodrop.system.thread_states import FOR_CPU, read_thread_states
 
 ANSWER_TIMEOUT_S = 5.0
 END_TIMEOUT_S = 2.0
 SETTLING_MAX_S, SETTLING_STEP_S = 0.5, 0.01
+STARVATION_MAX_S = 5.0
+"""The same for a process that waits for a CPU: beside threads of a high priority it may get none for seconds."""
 FORWARDED_BY_THE_KERNEL: frozenset[SutKind] = frozenset({"bridge", "router"})
 """SUTs whose losses the kernel gives reasons for. Counting reasons slows the tester's receivers a little, see
 docs/concepts/where-packets-were-lost.md, so other SUTs run without."""
@@ -79,10 +82,17 @@ class HopCounterReader:
 
     def _read_settled(self, before: dict[str, int]) -> dict[str, int]:
         """Read until forwarding processes have published counts for every frame received: they publish when idle."""
-        deadline_s = time.monotonic() + SETTLING_MAX_S
-        while has_pending_counts(CounterDelta(before, counters := self._read())) and time.monotonic() < deadline_s:
+        start_s = time.monotonic()
+        while has_pending_counts(CounterDelta(before, counters := self._read())):
+            elapsed_s = time.monotonic() - start_s
+            if elapsed_s >= (STARVATION_MAX_S if self._waits_for_cpu() else SETTLING_MAX_S):
+                break
             time.sleep(SETTLING_STEP_S)
         return counters
+
+    def _waits_for_cpu(self) -> bool:
+        """Return whether a process of the SUT runs, or would if it had a CPU."""
+        return any(FOR_CPU in read_thread_states(process.pid) for process in self._facts.sut_processes)
 
     def _start(self) -> None:
         facts = self._facts

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, Any
 
 
@@ -40,15 +39,6 @@ class JsonChild:
     def poll(self) -> int | None:
         """Return its exit status; None while it runs."""
         return self._process.poll()
-
-    def read_thread_states(self) -> str:
-        """Return the state of each thread as one letter (proc_pid_stat(5)): R is running or waiting for a CPU."""
-        states = []
-        for thread in Path(f"/proc/{self.pid}/task").glob("*/stat"):
-            with contextlib.suppress(OSError):  # the thread ended
-                # The name, in parentheses, may contain anything.
-                states.append(thread.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0])
-        return "".join(sorted(states))
 
     def send(self, line: bytes) -> None:
         """Write one line, which ends with a newline. Raises BrokenPipeError once the child has ended."""
