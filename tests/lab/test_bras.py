@@ -14,6 +14,8 @@ from tests.lab.wiretap import read_fields, tapped
 
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.generator.engine_process import EngineProcess, Reply
+from nodrop.model.trial import ValidityStatus
+from nodrop.plan import lab as lab_plan
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -37,6 +39,8 @@ def test_65536_subscribers_lose_nothing_at_a_low_rate() -> None:
     up, down = result.streams
     assert (up.offered_count, up.received_count) == (4_000, 4_000)
     assert (down.offered_count, down.received_count) == (4_000, 4_000)
+    assert [stream.compared_count for stream in result.streams] == [5, 5]
+    assert result.validity.verdict is not ValidityStatus.INVALID
     assert [size.frame_bytes for stream in lab.plan.traffic.streams for size in stream.sizes] == [72, 96]
 
 
@@ -102,6 +106,20 @@ def test_every_header_is_that_of_the_annex(keys: dict[str, str], require_tool: R
         )
     assert len({(s_tag, c_tag) for _, _, s_tag, c_tag, *_ in sent_up.values()}) == 1_000
     assert len({key for _, _, _, _, _, key, *_ in sent_down.values()}) == 1_000
+
+
+def test_frames_to_a_wrong_next_hop_make_the_trial_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The BRAS has half of the next hops, so every second route leads to a wrong one."""
+    build = lab_plan.plan_tables
+    monkeypatch.setattr(lab_plan, "plan_tables", lambda config: build(config).replace(next_hop_count=32))
+    with bench(**{"workload": "bras", "bras.subscribers": 64}) as lab:
+        result = lab.measure(80_000, 1.0)
+    up, down = result.streams
+    assert up.compared_count == down.compared_count == 41
+    assert 10 < up.misdelivered_count < 31 and down.misdelivered_count == 0
+    assert result.lost_count == 0 and result.validity.verdict is ValidityStatus.INVALID
+    (doubt,) = [each for each in result.validity.doubts if each.code == "misdelivered"]
+    assert doubt.params == {"misdelivered_count": up.misdelivered_count, "compared_count": 82}
 
 
 def leave_one_out(monkeypatch: pytest.MonkeyPatch, announcements: int) -> list[int]:

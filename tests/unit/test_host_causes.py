@@ -90,7 +90,15 @@ def test_undisturbed_trials_say_nothing(tmp_path):
 
 
 def test_every_code_of_a_doubt_either_has_a_check_or_is_known_to_have_none():
-    none = {"aborted", "clock_jump", "cpu_throttled", "engine_died", "offered_short", "stopped_for_late"}
+    none = {
+        "aborted",
+        "clock_jump",
+        "cpu_throttled",
+        "engine_died",
+        "misdelivered",
+        "offered_short",
+        "stopped_for_late",
+    }
     trex = {"counters_frozen", "generator_gone", "queue_full", "sender_drops", "tester_busy"}  # of another host
     assert set(DISTURBANCE_CAUSES) | none | trex == set(REASONS)
     protocol = json.loads((ROOT / "schema/engine.json").read_text(encoding="utf-8"))

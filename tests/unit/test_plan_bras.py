@@ -35,6 +35,20 @@ def test_each_direction_has_the_headers_of_its_side() -> None:
     assert {part.values.count for stream in (up, down) for part in stream.ranges} == {65536}
 
 
+def test_the_headers_that_the_bras_writes_are_compared() -> None:
+    up, down = plan_bras().traffic.streams
+    assert [(part.anchor, part.offset, part.width) for part in up.arrival_fields] == [
+        ("start", 6, 6),
+        ("signature", -74, 6),
+        ("signature", -60, 4),
+        ("signature", -40, 4),
+        ("signature", -32, 4),
+    ]
+    assert len(down.arrival_fields) == 3
+    # Only the BRAS knows the key of shuffled tags.
+    assert [len(each.arrival_fields) for each in plan_bras(**{"bras.tags": "shuffled"}).traffic.streams] == [4, 2]
+
+
 @pytest.mark.parametrize(
     ("keys", "rate_pps"),
     [

@@ -56,6 +56,7 @@ impl Receiver {
                 rx_offsets: stream.frames.rx_offsets(),
                 series: index,
                 times: index,
+                arrival_check: stream.frames.arrival_check(),
             })
             .collect();
         Self { lane: ReceiveLane::new(&incoming, trial_tag, 1), shared: SharedCounters::new(0, 0, streams.len(), 0) }

@@ -2,7 +2,8 @@
 
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, SNAP_BYTES};
-use nodrop_wire::{Signature, is_intact, wrapping_elapsed_ns};
+use nodrop_wire::{ArrivalCheck, Signature, is_intact, wrapping_elapsed_ns};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::histogram::Durations;
@@ -29,6 +30,8 @@ pub(crate) struct IncomingStream<'a> {
     pub(crate) series: usize,
     /// Index of its series among the trial's latency series.
     pub(crate) times: usize,
+    /// Comparison of its frames with what the SUT must have written.
+    pub(crate) arrival_check: Option<&'a Arc<ArrivalCheck>>,
 }
 
 /// Arrivals of one stream.
@@ -45,6 +48,10 @@ pub(crate) struct Inbox {
     pub(crate) gap_max_ns: u64,
     /// Latency of the latest measured frame, and the sequence number that follows it directly.
     last: Option<(u64, u64)>,
+    arrival_check: Option<Arc<ArrivalCheck>>,
+    /// Frames that were compared, and those of them with other values.
+    pub(crate) compared_count: u64,
+    pub(crate) misdelivered_count: u64,
 }
 
 /// Arrivals of one series.
@@ -116,6 +123,9 @@ impl ReceiveLane {
                 last_time_ns: 0,
                 gap_max_ns: 0,
                 last: None,
+                arrival_check: stream.arrival_check.cloned(),
+                compared_count: 0,
+                misdelivered_count: 0,
             });
         }
         lane
@@ -156,6 +166,9 @@ impl ReceiveLane {
                 self.corrupted_count += 1;
             } else if signature.trial_tag == self.trial_tag {
                 self.record(&signature, frame.time_ns);
+                if ArrivalCheck::samples(signature.sequence) {
+                    self.compare(&signature, frame.bytes, offset);
+                }
             }
         })?;
         if count == 0 && port.stamps_on_arrival() {
@@ -205,6 +218,17 @@ impl ReceiveLane {
                 times.variation.record(latency_ns.abs_diff(before_ns), 1);
             }
             inbox.last = Some((latency_ns, signature.sequence + self.latency_every));
+        }
+    }
+
+    /// Compare a frame with what the SUT must have written.
+    #[cold]
+    fn compare(&mut self, signature: &Signature, frame: &[u8], signature_at: usize) {
+        let Some(index) = self.inbox_index.get(usize::from(signature.stream_id)) else { return };
+        let Some(inbox) = self.inboxes.get_mut(usize::from(*index)) else { return };
+        if let Some(check) = &inbox.arrival_check {
+            inbox.compared_count += 1;
+            inbox.misdelivered_count += u64::from(!check.matches(frame, signature_at, signature.sequence));
         }
     }
 

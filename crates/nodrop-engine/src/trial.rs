@@ -163,6 +163,7 @@ fn incoming_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialConte
         rx_offsets: stream.frames.rx_offsets(),
         series: context.series.counts.index_of(position),
         times: context.series.latency.index_of(position),
+        arrival_check: stream.frames.arrival_check(),
     };
     streams.iter().enumerate().filter(|(_, stream)| stream.rx_port == port).map(incoming).collect()
 }

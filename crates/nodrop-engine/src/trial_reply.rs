@@ -69,6 +69,8 @@ impl Counts {
             received_count: 0,
             lost_count: 0,
             duplicate_count: 0,
+            compared_count: 0,
+            misdelivered_count: 0,
             out_of_order_count: 0,
             reordering: None,
             loss_runs: None,
@@ -111,6 +113,8 @@ impl Counts {
             let stream = &mut self.streams[inbox.stream];
             stream.received_count = inbox.tracker.received_count();
             stream.duplicate_count = inbox.tracker.duplicate_count();
+            stream.compared_count = inbox.compared_count;
+            stream.misdelivered_count = inbox.misdelivered_count;
             stream.reordering = inbox.tracker.reordering().cloned();
             stream.out_of_order_count = stream.reordering.as_ref().map_or(0, |reordering| reordering.count);
             stream.loss_runs = inbox.tracker.loss_runs(stream.offered_count);

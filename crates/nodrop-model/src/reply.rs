@@ -209,6 +209,12 @@ pub struct StreamCounts {
     pub lost_count: u64,
     /// Arrivals of frames that had already arrived.
     pub duplicate_count: u64,
+    /// Frames whose arrival fields were compared.
+    #[serde(default)]
+    pub compared_count: u64,
+    /// Of these, frames with another value than required.
+    #[serde(default)]
+    pub misdelivered_count: u64,
     /// Arrivals after a later frame of the stream (RFC 4737).
     pub out_of_order_count: u64,
     /// None if no frame arrived out of order.

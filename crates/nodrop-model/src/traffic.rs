@@ -29,9 +29,79 @@ pub struct StreamSpec {
     /// Additional offsets at which the signature may begin in received frames, because the SUT adds or removes headers.
     #[serde(default)]
     pub rx_offsets: Vec<u16>,
+    /// Fields that the SUT writes, as they must arrive; compared in a sample of the frames.
+    #[serde(default)]
+    pub arrival_fields: Vec<ArrivalField>,
     /// Replay a file instead.
     #[serde(default)]
     pub replay: Option<ReplaySpec>,
+}
+
+/// A field of received frames whose value depends on the frame's number in its stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrivalField {
+    /// What the offset counts from.
+    pub anchor: Anchor,
+    /// Offset of the field's first byte; negative before the signature.
+    pub offset: i32,
+    /// Length in bytes, 1 to 8.
+    pub width: u8,
+    /// Bits to compare, within the field's bytes as a number.
+    pub mask: u64,
+    /// Values of consecutive frames.
+    pub values: ArrivalValues,
+}
+
+/// Origin of an offset in a received frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Anchor {
+    /// The first byte of the frame.
+    Start,
+    /// The first byte of the signature: for headers behind a tag that packet sockets may not have.
+    Signature,
+}
+
+/// Values of an arrival field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "mode", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ArrivalValues {
+    /// The same in every frame.
+    Constant {
+        /// The value.
+        value: u64,
+    },
+    /// As `masked` values of a field of the sent frame, from `first`.
+    Masked {
+        /// Value for the number 0.
+        first: u64,
+        /// Number of values.
+        count: u32,
+        /// Size of the range that numbers are drawn from.
+        span: u64,
+        /// Seed of the numbers.
+        seed: u64,
+        /// Lowest bits of each number that are not used.
+        #[serde(default)]
+        skip_bits: u32,
+        /// Bits that the number is distributed over.
+        mask: u64,
+    },
+    /// An entry of a table for each number of `random` or `masked` values of the sent frame.
+    Table {
+        /// The entries.
+        entries: Vec<u64>,
+        /// Number of values.
+        count: u32,
+        /// Size of the range that numbers are drawn from.
+        span: u64,
+        /// Seed of the numbers.
+        seed: u64,
+        /// Lowest bits of each number that are not used; the rest, modulo the length of the table, is the index.
+        #[serde(default)]
+        skip_bits: u32,
+    },
 }
 
 /// Frames of a capture file, sent repeatedly in file order. The signature follows the last recognized header of each
@@ -75,6 +145,7 @@ impl StreamSpec {
                 period: None,
             }],
             rx_offsets: Vec::new(),
+            arrival_fields: Vec::new(),
             replay: None,
         }
     }

@@ -1,9 +1,11 @@
 //! All frames of a stream: a template for each size, and the order of the sizes.
 
+use std::sync::Arc;
+
 use nodrop_model::{Layer, SizeOrder, SizeShare, StreamSpec};
 
 use crate::divisor::Divisor;
-use crate::{Template, WireError};
+use crate::{ArrivalCheck, Template, WireError};
 
 /// Maximum length of one cycle of the size order, in frames.
 const ORDER_MAX: u64 = 1 << 16;
@@ -22,6 +24,7 @@ pub struct Frames {
     order: Vec<u16>,
     period: Divisor,
     rx_offsets: Vec<usize>,
+    arrival_check: Option<Arc<ArrivalCheck>>,
 }
 
 impl Frames {
@@ -38,13 +41,15 @@ impl Frames {
         let templates = spec.sizes.iter().map(template).collect::<Result<Vec<_>, _>>()?;
         let rx_offsets = rx_offsets(spec, templates[0].signature_offset());
         let period = Divisor::new(order.len().max(2) as u64);
-        Ok(Self { templates, order, period, rx_offsets })
+        let is_checked = !spec.arrival_fields.is_empty();
+        let arrival_check = is_checked.then(|| ArrivalCheck::new(&spec.arrival_fields).map(Arc::new)).transpose()?;
+        Ok(Self { templates, order, period, rx_offsets, arrival_check })
     }
 
     /// Combine existing templates in the given order of their indices.
     pub(crate) fn with_order(templates: Vec<Template>, order: Vec<u16>, rx_offsets: Vec<usize>) -> Self {
         let period = Divisor::new(order.len().max(2) as u64);
-        Self { templates, order, period, rx_offsets }
+        Self { templates, order, period, rx_offsets, arrival_check: None }
     }
 
     /// Return the stream's identifier.
@@ -80,6 +85,12 @@ impl Frames {
     #[must_use]
     pub fn rx_offsets(&self) -> &[usize] {
         &self.rx_offsets
+    }
+
+    /// Return the comparison of received frames with what the SUT must have written; None if nothing is known.
+    #[must_use]
+    pub fn arrival_check(&self) -> Option<&Arc<ArrivalCheck>> {
+        self.arrival_check.as_ref()
     }
 }
 

@@ -5,6 +5,7 @@
 //! Not supported: IPv4 options, IPv6 extension headers, fragments.
 
 mod arp;
+mod arrival;
 pub mod checksum;
 mod divisor;
 mod ethernet;
@@ -34,6 +35,7 @@ use std::net::IpAddr;
 
 use nodrop_model::Field;
 
+pub use arrival::ArrivalCheck;
 pub use ethernet::MacAddr;
 pub use frames::Frames;
 pub use integrity::is_intact;
@@ -49,6 +51,9 @@ pub const FCS_BYTES: usize = 4;
 /// Reasons why a frame cannot be built.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum WireError {
+    /// Invalid arrival field.
+    #[error("arrival_fields: {0}")]
+    Arrival(String),
     /// Not six hexadecimal bytes.
     #[error("MAC address {0:?}: expected six hexadecimal bytes such as 02:00:00:00:00:01")]
     Mac(String),

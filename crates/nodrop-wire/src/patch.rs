@@ -240,7 +240,7 @@ impl FieldTarget<'_> {
 }
 
 /// Return distinct pseudo-random numbers.
-fn draw(count: u64, span: u64, seed: u64) -> Result<Vec<u64>, String> {
+pub(crate) fn draw(count: u64, span: u64, seed: u64) -> Result<Vec<u64>, String> {
     if span < count {
         return Err(format!("{count} distinct values do not fit a span of {span}; widen the span"));
     }
@@ -249,7 +249,7 @@ fn draw(count: u64, span: u64, seed: u64) -> Result<Vec<u64>, String> {
 }
 
 /// Distribute the lowest bits of a number over the bits of a mask, the lowest to the lowest.
-fn deposit(mut number: u64, mut mask: u64) -> u64 {
+pub(crate) fn deposit(mut number: u64, mut mask: u64) -> u64 {
     let mut deposited = 0;
     while mask != 0 {
         let lowest = mask & mask.wrapping_neg();

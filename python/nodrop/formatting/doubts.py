@@ -35,6 +35,10 @@ DOUBTS: Mapping[str, tuple[str, ...]] = {
         "the tester, on time for most frames, stalled for up to {longest_s:duration}; its {unsent_count:count} unsent "
         "frames would decide this trial",
     ),
+    "misdelivered": (
+        "{misdelivered_count:count} of {compared_count:frame_count} whose headers were compared arrived with others "
+        "than the SUT must write: those of another subscriber or next hop",
+    ),
     "offered_short": (
         "{unsent_count:count} of {intended_count:frame_count} ({unsent_ratio:ratio}) were not sent in time: "
         "{generator} fell behind its schedule; they count as lost",

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -75,6 +75,7 @@ REPLY_FIELDS = (
     "capture",
 )
 """Fields of the engine's `trial` reply that a TrialResult takes unchanged."""
+COMPARISON_COUNTS = "compared_count", "misdelivered_count"
 
 
 class EngineMeasurer:
@@ -345,10 +346,17 @@ def _port_facts(port: int, facts: Reply, next_hops: NextHops) -> PortFacts:
 
 def _result_fields(reply: Reply) -> dict[str, Any]:
     """Return the engine's `trial` reply as fields of a TrialResult."""
-    validity = Validity.of(Doubt(**doubt) for doubt in reply["doubts"])
+    validity = Validity.of((*(Doubt(**doubt) for doubt in reply["doubts"]), *_list_misdelivery(reply)))
     disturbed = reply["windows"]["disturbed_time"]
     windows = reply["windows"] | {"disturbed_time": disturbed if disturbed["time_s"] else None}
     return {name: reply[name] for name in REPLY_FIELDS} | {"windows": windows, "validity": validity}
+
+
+def _list_misdelivery(reply: Reply) -> Iterator[Doubt]:
+    """Yield a doubt if a frame arrived with other headers than the SUT must write, which is worse than its loss."""
+    compared, misdelivered = (sum(each[key] for each in reply["streams"]) for key in COMPARISON_COUNTS)
+    if misdelivered:
+        yield Doubt.invalid("misdelivered", misdelivered_count=misdelivered, compared_count=compared)
 
 
 def capture_request(plan: CapturePlan | None, index: int, phase: str) -> dict[str, Any] | None:

@@ -58,6 +58,44 @@ class MaskedValues(Value):
     mask: int = Field(ge=1, lt=2**64)
 
 
+class ConstantArrival(Value):
+    """The same value in every frame."""
+
+    mode: Literal["constant"] = "constant"
+    value: int = Field(ge=0, lt=2**64)
+
+
+class MaskedArrival(MaskedValues):
+    """As masked values of a field of the sent frame, from `first`."""
+
+    first: int = Field(default=0, ge=0, lt=2**64)
+
+
+class TableArrival(Value):
+    """An entry of a table for each number of random or masked values of the sent frame."""
+
+    mode: Literal["table"] = "table"
+    entries: tuple[int, ...] = Field(min_length=1, max_length=2**16)
+    count: int = Field(ge=1, le=2**20)
+    span: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    skip_bits: int = Field(default=0, ge=0, le=63)
+    """Lowest bits of the number that are not used; the rest, modulo the length of the table, is the index."""
+
+
+class ArrivalField(Value):
+    """A field that the SUT writes, as it must arrive; compared in a sample of the frames."""
+
+    anchor: Literal["start", "signature"]
+    """What the offset counts from: the frame, or the signature, as packet sockets may lack a tag before it."""
+    offset: int
+    width: int = Field(ge=1, le=8)
+    """In bytes."""
+    mask: int = Field(ge=1, lt=2**64)
+    """Bits to compare."""
+    values: Annotated[ConstantArrival | MaskedArrival | TableArrival, Field(discriminator="mode")]
+
+
 class FieldRange(Value):
     """A field that varies from frame to frame."""
 
@@ -150,6 +188,8 @@ class Stream(Value):
     ranges: tuple[FieldRange, ...] = Field(default=(), max_length=8)
     rx_offsets: tuple[int, ...] = ()
     """Further offsets of the signature in received frames, if the SUT adds or removes headers."""
+    arrival_fields: tuple[ArrivalField, ...] = ()
+    """Fields that the SUT writes; empty if they are not known."""
     replay: Replay | None = None
     """The capture file of the frames, if any; `sizes` then has their numbers, `layers` only Ethernet."""
 

@@ -141,6 +141,10 @@ class StreamCounts(Value):
     duplicate_count: int
     out_of_order_count: int
     """Frames that arrived after a later one of their stream (RFC 4737 Type-P-Reordered)."""
+    compared_count: int = 0
+    """Frames whose headers were compared with those that the SUT must have written."""
+    misdelivered_count: int = 0
+    """Of these, frames with other headers: of another subscriber, or to another next hop."""
     reordering: Reordering | None = None
     loss_runs: LossRuns | None = None
     arrival_gap_max_ns: int = 0
@@ -291,8 +295,8 @@ class Doubt(Message):
 
     code: str
     """aborted, clock_jump, counters_frozen, cpu_steal, cpu_throttled, disturbed, engine_died, generator_gone, held_up,
-    offered_short, queue_full, receiver_starved, sender_drops, sender_late, sender_stalled, stopped_for_late,
-    sut_preempted, tester_busy, tester_drops, tester_preempted"""
+    misdelivered, offered_short, queue_full, receiver_starved, sender_drops, sender_late, sender_stalled,
+    stopped_for_late, sut_preempted, tester_busy, tester_drops, tester_preempted"""
     verdict: ValidityStatus
     """Status of the trial because of this reason alone."""
 

@@ -14,7 +14,19 @@ from nodrop.model.choices import SutKind
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Arp, Ethernet, Gre, Ipv4, Layer, Mpls, Udp, Vlan
 from nodrop.model.neighbor import Announcement
-from nodrop.model.traffic import FieldName, FieldRange, MaskedValues, RandomValues, SizeShare, Stream, Traffic
+from nodrop.model.traffic import (
+    ArrivalField,
+    ConstantArrival,
+    FieldName,
+    FieldRange,
+    MaskedArrival,
+    MaskedValues,
+    RandomValues,
+    SizeShare,
+    Stream,
+    TableArrival,
+    Traffic,
+)
 from nodrop.plan.chain_ends import plan_chain_ends
 
 SUTS: frozenset[SutKind] = frozenset({"vnf-bras", "ext"})
@@ -34,7 +46,9 @@ C_TAG_MASK, S_TAG_MASK = 0xF33, 0x0FF
 DESTINATIONS = IPv4Address("10.0.0.0")
 DESTINATION_MASK = 0x01FFF0FF
 """Bits of an address behind a route: number of the route, host."""
-HOSTS_PER_ROUTE = 256
+HOST_BITS = 8
+HOSTS_PER_ROUTE = 2**HOST_BITS
+MAC_MASK, WORD_MASK, LABEL_MASK, VLAN_ID_MASK = 2**48 - 1, 2**32 - 1, 0xFFFFF000, 0xFFF
 TUNNEL_END = "1.1.1.1"
 """The first next hop's end of its tunnel."""
 UDP_PORT = 53
@@ -97,6 +111,7 @@ def build_streams(
         ),
         ranges=(*_list_tag_ranges(config), _build_destinations(config, layer=3, field="dst", seed=config.bras.seed)),
         rx_offsets=(signature_at + CORE_EXTRA_BYTES,),
+        arrival_fields=tuple(_list_core_fields(config, core.next_mac)),
     )
     if config.bidirectional:
         yield Stream(
@@ -119,6 +134,7 @@ def build_streams(
             ),
             # Packet sockets receive a frame without its outermost tag.
             rx_offsets=(signature_at, signature_at - TAG_BYTES),
+            arrival_fields=tuple(_list_cpe_fields(config, cpe.tester_mac, cpe.next_mac)),
         )
 
 
@@ -217,3 +233,38 @@ def _build_destinations(config: Config, *, layer: int, field: FieldName, seed: i
     span = config.bras.routes * HOSTS_PER_ROUTE
     values = MaskedValues(count=min(span, VALUES_MAX), span=span, seed=seed, mask=DESTINATION_MASK)
     return FieldRange(layer=layer, field=field, values=values)
+
+
+def _list_core_fields(config: Config, bras_mac: str) -> Iterator[ArrivalField]:
+    """Yield what the BRAS writes in front of an upstream packet: the route's headers, and the subscriber's key."""
+    yield ArrivalField(anchor="start", offset=6, width=6, mask=MAC_MASK, values=_constant(bras_mac))
+    sent = _build_destinations(config, layer=3, field="dst", seed=config.bras.seed).values
+    assert isinstance(sent, MaskedValues)
+    numbers = range(1, config.bras.next_hops + 1)
+    for offset, width, mask, entries in (
+        (-74, 6, MAC_MASK, (int(str(number), 16) for number in numbers)),
+        (-60, 4, LABEL_MASK, (int(f"{number}12", 16) << 12 for number in numbers)),
+        (-40, 4, WORD_MASK, (int(IPv4Address(f"{number}.1.1.1")) for number in numbers)),
+    ):
+        values = TableArrival(
+            entries=tuple(entries), count=sent.count, span=sent.span, seed=sent.seed, skip_bits=HOST_BITS
+        )
+        yield ArrivalField(anchor="signature", offset=offset, width=width, mask=mask, values=values)
+    if config.bras.tags != "shuffled":  # whose order only the BRAS knows
+        drawn = _draw_subscribers(config)
+        key = MaskedArrival(count=drawn.count, span=drawn.span, seed=drawn.seed, mask=0xFFFF)
+        yield ArrivalField(anchor="signature", offset=-32, width=4, mask=WORD_MASK, values=key)
+
+
+def _list_cpe_fields(config: Config, subscriber_mac: str, bras_mac: str) -> Iterator[ArrivalField]:
+    """Yield what the BRAS writes in front of a downstream packet, except the S-tag, which packet sockets lack."""
+    yield ArrivalField(anchor="start", offset=0, width=6, mask=MAC_MASK, values=_constant(subscriber_mac))
+    yield ArrivalField(anchor="start", offset=6, width=6, mask=MAC_MASK, values=_constant(bras_mac))
+    if config.bras.tags != "shuffled":
+        drawn, first = _draw_subscribers(config), 1 if config.bras.tags == "shifted" else 0
+        c_tag = MaskedArrival(count=drawn.count, span=drawn.span, seed=drawn.seed, mask=C_TAG_MASK, first=first)
+        yield ArrivalField(anchor="signature", offset=-32, width=2, mask=VLAN_ID_MASK, values=c_tag)
+
+
+def _constant(mac: str) -> ConstantArrival:
+    return ConstantArrival(value=int(mac.replace(":", ""), 16))

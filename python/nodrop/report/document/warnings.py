@@ -34,6 +34,7 @@ REASONS = {
     "engine_died": "the packet engine died",
     "generator_gone": "the traffic generator was gone",
     "held_up": "the tester stalled",
+    "misdelivered": "the SUT delivered frames with wrong headers",
     "offered_short": "frames were not sent in time",
     "queue_full": "the tester's send queues were full",
     "receiver_starved": "the tester's receiver got too little CPU time",
