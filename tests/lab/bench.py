@@ -150,7 +150,8 @@ def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
             check_alive=stage.check_alive,
             capture=plan.capture,
             progress_s=PROGRESS_S,
-            sut_pids=tuple(each.pid for each in stage.facts.sut_processes) if excludes_disturbed else None,
+            sut_pids=tuple(each.pid for each in stage.facts.sut_processes),
+            separates_disturbances=excludes_disturbed,
         )
         lab = Bench(plan, stage, measurer)
         for command in commands:

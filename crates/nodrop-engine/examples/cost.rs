@@ -129,6 +129,7 @@ fn request(loads_pps: Vec<f64>, latency_every: Option<u64>) -> TrialRequest {
         latency_every,
         histograms: false,
         capture: None,
+        sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
     }

@@ -10,6 +10,7 @@ use crate::context::{Timeline, TrialContext};
 use crate::disturbance::{SlotEnd, Slots, SpeedSamplers, SpeedWatch, ThreadWatch};
 use crate::live_loss::LiveLoss;
 use crate::shared_counters::{Sample, SharedCounters};
+use crate::starvation::StarvationWatch;
 
 /// Time without arrivals after which frames in flight count as lost.
 const QUIET_NS: u64 = 200_000_000;
@@ -188,14 +189,16 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     fn drain(&mut self) {
         let begin_ns = self.clock.steady_ns();
         let (mut last, mut last_ns, mut quiet_ns) = (Vec::new(), begin_ns, 0);
+        let mut starvation = StarvationWatch::open(&self.context.request.sut_pids);
         loop {
             let now = self.shared.sample();
             let now_ns = self.clock.steady_ns();
             if now.iter().all(|series| series.received >= series.offered) {
                 return;
             }
-            // If the whole machine pauses, the SUT has not had that time, either.
-            quiet_ns = if now == last { quiet_ns + (now_ns - last_ns).min(2 * DRAIN_STEP_NS) } else { 0 };
+            // If the whole machine pauses, or other work has its CPU, the SUT has not had that time, either.
+            let spent_ns = if starvation.is_starved() { 0 } else { (now_ns - last_ns).min(2 * DRAIN_STEP_NS) };
+            quiet_ns = if now == last { quiet_ns + spent_ns } else { 0 };
             (last, last_ns) = (now, now_ns);
             if quiet_ns > QUIET_NS || now_ns - begin_ns > (DRAIN_MAX_S * 1e9) as u64 {
                 return;

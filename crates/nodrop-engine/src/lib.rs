@@ -25,6 +25,7 @@ mod send_lane;
 mod send_times;
 mod series;
 mod shared_counters;
+mod starvation;
 mod tap;
 mod timetable;
 mod tracker;

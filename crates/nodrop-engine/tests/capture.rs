@@ -48,6 +48,7 @@ fn trial(capture: CaptureRequest) -> Result<(TrialReply, FileFrames), String> {
         latency_every: None,
         histograms: false,
         capture: Some(Box::new(capture)),
+        sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
     };

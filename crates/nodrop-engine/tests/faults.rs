@@ -156,6 +156,7 @@ fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
         latency_every: None,
         histograms: false,
         capture: None,
+        sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
     };

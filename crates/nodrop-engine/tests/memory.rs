@@ -47,6 +47,7 @@ fn thirty_trials_take_no_more_memory_than_three() {
         latency_every: None,
         histograms: true,
         capture: None,
+        sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
     };

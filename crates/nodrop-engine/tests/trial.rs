@@ -39,6 +39,7 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
         latency_every: None,
         histograms: true,
         capture: None,
+        sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
     }

@@ -200,6 +200,9 @@ pub struct TrialRequest {
     /// Capture of frames to a file.
     #[serde(default)]
     pub capture: Option<Box<CaptureRequest>>,
+    /// Processes of the SUT on this machine: while one waits for a CPU, its frames are still in flight.
+    #[serde(default)]
+    pub sut_pids: Vec<u32>,
     /// Separation of the time in which other work disturbs tester or SUT. Default: no separation.
     #[serde(default)]
     pub disturbances: Option<DisturbanceRule>,

@@ -75,6 +75,14 @@ impl ThreadClock {
     }
 }
 
+/// Return whether a thread runs or waits for a CPU (state R of proc_pid_stat(5)); false if it has ended.
+#[must_use]
+pub fn is_runnable(thread: u32) -> bool {
+    // The name, in parentheses, may contain anything.
+    let stat = fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('R'))
+}
+
 /// Return the ids of a process's threads; empty if it has ended.
 #[must_use]
 pub fn threads_of(process: u32) -> Vec<u32> {
@@ -106,6 +114,7 @@ mod tests {
         assert!(before.slice_count > 0 && !own.cpus.is_empty());
         assert!(threads_of(std::process::id()).contains(&std::process::id()));
         assert!(ThreadClock::open(u32::MAX >> 1).is_none() && threads_of(u32::MAX >> 1).is_empty());
+        assert!(!is_runnable(u32::MAX >> 1));
     }
 
     #[test]

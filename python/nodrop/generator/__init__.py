@@ -34,7 +34,6 @@ def open_generator(plan: "Plan", stage: PathUnderTest) -> "Measurer":
     from nodrop.generator.engine import PROGRESS_S, EngineMeasurer
     from nodrop.model.trial import WINDOW_S
 
-    sut_pids = tuple(process.pid for process in stage.facts.sut_processes)
     return EngineMeasurer(
         plan.engine,
         plan.traffic,
@@ -43,7 +42,8 @@ def open_generator(plan: "Plan", stage: PathUnderTest) -> "Measurer":
         interfaces=plan.lab.tester_interfaces,
         check_alive=stage.check_alive,
         capture=plan.capture,
-        sut_pids=sut_pids if plan.search.excludes_disturbed else None,
+        sut_pids=tuple(process.pid for process in stage.facts.sut_processes),
+        separates_disturbances=plan.search.excludes_disturbed,
         sut_shares_cpu=stage.facts.sut_shares_tester_cpu,
         progress_s=WINDOW_S if plan.interval_s else PROGRESS_S,
     )

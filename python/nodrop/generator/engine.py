@@ -94,15 +94,16 @@ class EngineMeasurer:
         interfaces: tuple[str, ...],
         check_alive: Callable[[], None],
         capture: CapturePlan | None = None,
-        sut_pids: tuple[int, ...] | None = None,
+        sut_pids: tuple[int, ...] = (),
+        separates_disturbances: bool = False,
         sut_shares_cpu: bool = False,
         progress_s: float = PROGRESS_S,
     ) -> None:
         """Prepare to use `interfaces`, ordered by the streams' port index, in the network namespace of process
         `netns_pid`, with the stations and next hops of `neighbors`. `check_alive` is called while waiting and raises
-        when the path under test is down. `sut_pids`: the SUT's processes on this machine, to separate the time in which
-        other work disturbs them or the tester; None: not separated. `sut_shares_cpu`: whether the SUT runs on the
-        tester's CPUs. `progress_s`: time between calls of `on_window`."""
+        when the path under test is down. `sut_pids`: the SUT's processes on this machine. `separates_disturbances`:
+        whether the time in which other work disturbs them or the tester is separated. `sut_shares_cpu`: whether the SUT
+        runs on the tester's CPUs. `progress_s`: time between calls of `on_window`."""
         self._plan = plan
         self._traffic = traffic
         self._neighbors = neighbors or NeighborPlan()
@@ -111,6 +112,7 @@ class EngineMeasurer:
         self._check_alive = check_alive
         self._capture = capture
         self._sut_pids = sut_pids
+        self._separates_disturbances = separates_disturbances
         self._sut_shares_cpu = sut_shares_cpu
         self._progress_s = progress_s
         self._engine: EngineProcess | None = None
@@ -304,14 +306,15 @@ class EngineMeasurer:
             "pattern": (FlatLoad() if phase == WARM_UP else self._traffic.pattern).model_dump(),
             "stop": trial.stop.model_dump() if trial.stop else None,
             "window_s": WINDOW_S,
-            "look_s": LOSS_CHECK_S if self._sut_pids is None else DISTURBANCE_CHECK_S,
+            "look_s": DISTURBANCE_CHECK_S if self._separates_disturbances else LOSS_CHECK_S,
             "progress_s": self._progress_s,
             "catch_up_max_s": self._plan.catch_up_max_s,
             "latency_every": self._plan.latency_every,
             "histograms": True,
             "capture": capture_request(self._capture, index, phase),
+            "sut_pids": self._sut_pids,
             "disturbances": None
-            if self._sut_pids is None
+            if not self._separates_disturbances
             else {
                 "sut_pids": self._sut_pids,
                 "sut_shares_cpu": self._sut_shares_cpu,
