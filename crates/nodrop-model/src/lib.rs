@@ -36,8 +36,8 @@ pub use stop::{StopClause, StopRule};
 pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
 
 pub use traffic::{
-    Arp, Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, ReplaySpec,
-    SizeOrder, SizeShare, StreamSpec, Tcp, Udp, Vlan, Vxlan,
+    Anchor, Arp, ArrivalField, ArrivalValues, Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho,
+    Ipv4, Ipv6, Layer, Mpls, Nd, ReplaySpec, SizeOrder, SizeShare, StreamSpec, Tcp, Udp, Vlan, Vxlan,
 };
 
 /// Version of the request and reply shapes; a caller rejects an engine of another version.

@@ -2,8 +2,8 @@
 
 use nodrop_model::{Anchor, ArrivalField, ArrivalValues};
 
-use crate::patch::{deposit, draw};
 use crate::WireError;
+use crate::patch::{deposit, draw};
 
 /// Every frame whose number is a multiple of this is compared: a prime, so that in the course of a trial all values of
 /// fields with a period are.
