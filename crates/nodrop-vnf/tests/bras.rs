@@ -285,7 +285,7 @@ fn a_million_mixed_frames_add_up() {
         sum(&|port| counters[port].received + counters[port].originated),
         sum(&|port| counters[port].sent + counters[port].consumed + dropped(port))
     );
-    // About half of each: tags of the other port; networks between routes; keys of nobody, and unknown stations.
+    // About half of each: tags of the other port; networks between routes; keys without a subscriber; unknown stations.
     let share = |port: usize, cause| counters[port].dropped(cause) as f64 / (count / 2) as f64;
     for (port, cause, expected) in [
         (CPE0, Cause::UnknownTags, 0.5),
