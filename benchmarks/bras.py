@@ -21,8 +21,9 @@ from rich.table import Table
 from nodrop import plan as planning
 from nodrop.config.load import build_config
 from nodrop.errors import NodropError
-from nodrop.generator.engine import EngineMeasurer
-from nodrop.model.trial import Trial
+from nodrop.generator import open_generator
+from nodrop.generator.base import Measurer
+from nodrop.model.trial import FIXED, Trial
 from nodrop.run.local_planning import make_local_resolvers
 from nodrop.stage.netns import NetnsStage
 
@@ -39,12 +40,12 @@ class BrasCase(NamedTuple):
 
     subscriber_count: int
     pid: int
-    measurer: EngineMeasurer
+    measurer: Measurer
     rates_pps: list[float]
 
     def measure(self, seconds: float) -> None:
         """Add the rate of a round."""
-        result = self.measurer.measure(Trial(intended_load_pps=OVERLOAD_PPS, duration_s=seconds), 0, "search", _ignore)
+        result = self.measurer.measure(Trial(intended_load_pps=OVERLOAD_PPS, duration_s=seconds), 0, FIXED, _ignore)
         self.rates_pps.append(result.received_count / result.duration_s)
 
     def read_memory_bytes(self) -> int:
@@ -95,18 +96,9 @@ def _parse_options() -> argparse.Namespace:
 def _bring_up(subscriber_count: int, directory: str) -> Iterator[BrasCase]:
     keys = {"workload": "bras", "bras.subscribers": subscriber_count, "results_dir": directory}
     plan = planning.build_plan(build_config((), keys), make_local_resolvers(directory))
-    with NetnsStage(plan.lab, "bench") as stage:
-        measurer = EngineMeasurer(
-            plan.engine,
-            plan.traffic,
-            plan.neighbors,
-            netns_pid=stage.facts.tester_pid,
-            interfaces=plan.lab.tester_interfaces,
-            check_alive=stage.check_alive,
-        )
-        with measurer:
-            measurer.check_path()
-            yield BrasCase(subscriber_count, stage.facts.sut_processes[0].pid, measurer, [])
+    with NetnsStage(plan.lab, "bench") as stage, open_generator(plan, stage) as measurer:
+        measurer.check_path()
+        yield BrasCase(subscriber_count, stage.facts.sut_processes[0].pid, measurer, [])
 
 
 def _ignore(*_: object) -> None:

@@ -5,7 +5,6 @@ Source: ETSI GS NFV-PER 001 annex D, figures D.3 to D.6; the values are those of
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address
-from typing import Literal
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
@@ -28,6 +27,7 @@ from nodrop.model.traffic import (
     Traffic,
 )
 from nodrop.plan.chain_ends import plan_chain_ends
+from nodrop.plan.frame_sizes import BEHIND_HEADERS_BYTES, SizeOrder
 
 SUTS: frozenset[SutKind] = frozenset({"vnf-bras", "ext"})
 REPLACED_KEYS = ("flow_count", "flows", "tunnel", "vlans", "networks", "routers", "gateways", "traffic")
@@ -37,8 +37,9 @@ CPE_HEADER_BYTES, CORE_HEADER_BYTES = 22, 46
 CORE_EXTRA_BYTES = CORE_HEADER_BYTES - CPE_HEADER_BYTES
 """Bytes by which a frame is longer on the core side."""
 UDP_PACKET_BYTES = 28
-SMALLEST_CPE_BYTES = CPE_HEADER_BYTES + UDP_PACKET_BYTES + 18 + 4
-"""With signature and FCS."""
+CPE_SIGNATURE_AT, CORE_SIGNATURE_AT = CPE_HEADER_BYTES + UDP_PACKET_BYTES, CORE_HEADER_BYTES + UDP_PACKET_BYTES
+"""Offset of the signature on each side."""
+SMALLEST_CPE_BYTES = CPE_SIGNATURE_AT + BEHIND_HEADERS_BYTES
 TAG_BYTES = 4
 SUBSCRIBER_BITS = 8
 """Bits of a subscriber's number in the C-tag; the others are in the S-tag."""
@@ -52,7 +53,7 @@ MAC_MASK, WORD_MASK, LABEL_MASK, VLAN_ID_MASK = 2**48 - 1, 2**32 - 1, 0xFFFFF000
 TUNNEL_END = "1.1.1.1"
 """The first next hop's end of its tunnel."""
 UDP_PORT = 53
-SERVER_SHARE_SEED = 1
+DOWNSTREAM_SEED_STEP = 1
 """Added to the seed of the upstream destinations for those downstream."""
 VALUES_MAX = 65536
 """Destinations in a cycle."""
@@ -90,13 +91,10 @@ def plan_tables(config: Config) -> BrasTables:
     )
 
 
-def build_streams(
-    config: Config, lab: LabPlan, sizes: tuple[SizeShare, ...], order: Literal["mixed", "listed"]
-) -> Iterator[Stream]:
+def build_streams(config: Config, lab: LabPlan, sizes: tuple[SizeShare, ...], order: SizeOrder) -> Iterator[Stream]:
     """Yield the stream of each direction; `sizes` are those on the subscribers' side."""
     ((cpe, core),) = plan_chain_ends(config, lab)
     sizes = tuple(size.replace(frame_bytes=max(size.frame_bytes, SMALLEST_CPE_BYTES)) for size in sizes)
-    signature_at = CPE_HEADER_BYTES + UDP_PACKET_BYTES
     forward = config.traffic.forward
     yield Stream(
         stream_id=0,
@@ -110,7 +108,7 @@ def build_streams(
             *_build_packet(str(config.bras.subscriber_address), str(DESTINATIONS)),
         ),
         ranges=(*_list_tag_ranges(config), _build_destinations(config, layer=3, field="dst", seed=config.bras.seed)),
-        rx_offsets=(signature_at + CORE_EXTRA_BYTES,),
+        rx_offsets=(CORE_SIGNATURE_AT,),
         arrival_fields=tuple(_list_core_fields(config, core.next_mac)),
     )
     if config.bidirectional:
@@ -130,10 +128,10 @@ def build_streams(
             ),
             ranges=(
                 FieldRange(layer=3, field="key", values=_draw_subscribers(config)),
-                _build_destinations(config, layer=4, field="src", seed=config.bras.seed + SERVER_SHARE_SEED),
+                _build_destinations(config, layer=4, field="src", seed=config.bras.seed + DOWNSTREAM_SEED_STEP),
             ),
             # Packet sockets receive a frame without its outermost tag.
-            rx_offsets=(signature_at, signature_at - TAG_BYTES),
+            rx_offsets=(CPE_SIGNATURE_AT, CPE_SIGNATURE_AT - TAG_BYTES),
             arrival_fields=tuple(_list_cpe_fields(config, cpe.tester_mac, cpe.next_mac)),
         )
 
@@ -156,7 +154,7 @@ def plan_announcement(config: Config, lab: LabPlan) -> Announcement | None:
         stream_id=0,
         tx_port=cpe.port,
         rx_port=core.port,
-        sizes=(SizeShare(frame_bytes=sum(layer.header_bytes for layer in layers) + 18 + 4),),
+        sizes=(SizeShare(frame_bytes=sum(layer.header_bytes for layer in layers) + BEHIND_HEADERS_BYTES),),
         layers=layers,
         ranges=tuple(_list_tag_ranges(config)),
     )
@@ -241,19 +239,19 @@ def _list_core_fields(config: Config, bras_mac: str) -> Iterator[ArrivalField]:
     sent = _build_destinations(config, layer=3, field="dst", seed=config.bras.seed).values
     assert isinstance(sent, MaskedValues)
     numbers = range(1, config.bras.next_hops + 1)
-    for offset, width, mask, entries in (
-        (-74, 6, MAC_MASK, (int(str(number), 16) for number in numbers)),
-        (-60, 4, LABEL_MASK, (int(f"{number}12", 16) << 12 for number in numbers)),
-        (-40, 4, WORD_MASK, (int(IPv4Address(f"{number}.1.1.1")) for number in numbers)),
+    for at, width, mask, entries in (
+        (0, 6, MAC_MASK, (int(str(number), 16) for number in numbers)),
+        (14, 4, LABEL_MASK, (int(f"{number}12", 16) << 12 for number in numbers)),
+        (34, 4, WORD_MASK, (int(IPv4Address(f"{number}.1.1.1")) for number in numbers)),
     ):
         values = TableArrival(
             entries=tuple(entries), count=sent.count, span=sent.span, seed=sent.seed, skip_bits=HOST_BITS
         )
-        yield ArrivalField(anchor="signature", offset=offset, width=width, mask=mask, values=values)
+        yield ArrivalField(anchor="signature", offset=at - CORE_SIGNATURE_AT, width=width, mask=mask, values=values)
     if config.bras.tags != "shuffled":  # whose order only the BRAS knows
         drawn = _draw_subscribers(config)
         key = MaskedArrival(count=drawn.count, span=drawn.span, seed=drawn.seed, mask=0xFFFF)
-        yield ArrivalField(anchor="signature", offset=-32, width=4, mask=WORD_MASK, values=key)
+        yield ArrivalField(anchor="signature", offset=42 - CORE_SIGNATURE_AT, width=4, mask=WORD_MASK, values=key)
 
 
 def _list_cpe_fields(config: Config, subscriber_mac: str, bras_mac: str) -> Iterator[ArrivalField]:
@@ -263,7 +261,7 @@ def _list_cpe_fields(config: Config, subscriber_mac: str, bras_mac: str) -> Iter
     if config.bras.tags != "shuffled":
         drawn, first = _draw_subscribers(config), 1 if config.bras.tags == "shifted" else 0
         c_tag = MaskedArrival(count=drawn.count, span=drawn.span, seed=drawn.seed, mask=C_TAG_MASK, first=first)
-        yield ArrivalField(anchor="signature", offset=-32, width=2, mask=VLAN_ID_MASK, values=c_tag)
+        yield ArrivalField(anchor="signature", offset=18 - CPE_SIGNATURE_AT, width=2, mask=VLAN_ID_MASK, values=c_tag)
 
 
 def _constant(mac: str) -> ConstantArrival:

@@ -9,6 +9,8 @@ from nodrop.errors import ConfigError
 from nodrop.model.traffic import SizeShare
 
 SizeOrder = Literal["mixed", "listed"]
+BEHIND_HEADERS_BYTES = 18 + 4
+"""Signature and FCS."""
 
 
 def plan_sizes(config: Config) -> tuple[tuple[SizeShare, ...], SizeOrder]:

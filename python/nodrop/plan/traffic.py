@@ -13,13 +13,11 @@ from nodrop.model.traffic import FieldRange, IncrementedValues, ListedValues, Ra
 from nodrop.plan import bras
 from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends
 from nodrop.plan.flow_fields import PORTS_MAX, StreamFlows, plan_flows
-from nodrop.plan.frame_sizes import plan_sizes
+from nodrop.plan.frame_sizes import BEHIND_HEADERS_BYTES, plan_sizes
 from nodrop.plan.headers import StreamEnds, find_field, plan_layers
 from nodrop.plan.pcap_files import ReplayInput, build_replay_streams
 from nodrop.plan.tunnel import build_tunnel_layers, check_tunnel
 
-BEHIND_HEADERS_BYTES = 18 + 4
-"""Signature and FCS."""
 SMALLEST_FRAME_BYTES = 64
 FRAMES_MAX = 2**23
 """Largest number of frames after which every range has restarted."""
