@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 import trustme
+from tests.lab.bench import FULL_RATE
 from tests.running import make_environment, make_plan
 from tests.ship.aggregators import Aggregator, build_forward_server, free_port, install_secure_server
 from tests.suts import Step
+from tests.waiting import stretch
 
 from nodrop.export.fluentd.buffer import RecordBuffer, get_buffer_path
 from nodrop.export.fluentd.sender import Sender
@@ -329,9 +331,10 @@ def test_a_run_from_nfvbenchs_configuration_arrives(
         "rate: 2kpps\nduration_sec: 1\nframe_sizes: [64, 128]\nuser_label: rack7\n"
     )
     command = [sys.executable, "-m", "nodrop", "run", "-c", "nfvbench.cfg", "--user-info", '{"site": "north"}', "-q"]
+    command += FULL_RATE
     environment = os.environ | {"XDG_STATE_HOME": str(tmp_path / "state")}
     with forward(port) as aggregator:
-        subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120)
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=stretch(120))
         records = aggregator.records(0)
     small, large = fields_by_tag(records, "resultnfvbench")
     assert (small["frame_size"], large["frame_size"]) == ("64", "128")

@@ -17,7 +17,8 @@ from tests.web.conftest import LOOKS, NARROW, WIDE, WITHIN_MS, Open, barriers, s
 pytestmark = [pytest.mark.web, pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 FIXED = {"sut": "bridge", "rate": "5kpps", "duration": "3s"}
 LONG = FIXED | {"duration": "300s"}  # a busy machine may take long to draw the first figure
-SEARCHES = {"sut": "bridge", "search": {"budget": "6s", "max_load": "5Mpps", "width": "10%"}}
+SEARCHES = {"sut": "bridge", "search": {"budget": "120s", "max_load": "5Mpps", "width": "10%"}}
+"""Seconds on a quiet machine; the budget is the limit of a busy one, where trials are repeated."""
 TIMEOUT_MS = WITHIN_MS
 
 
@@ -77,7 +78,7 @@ def test_bounds_close_in_on_the_page_of_a_search(server: Server, open_page: Open
     for each in (page, narrow):
         shoot(each, "run-live")
         assert not barriers(each)
-    await_state(page, re.compile("complete|failed"))  # a busy machine may have no result in 6 s
+    await_state(page, re.compile("complete|failed"))  # a busy machine may have no result within the budget
     goals = page.locator("[data-piece=bounds] tbody th")
     assert [text.split("\n")[0].split(" found")[0] for text in goals.all_inner_texts()] == ["NDR 0 %", "PDR 0.5 %"]
     trial_count = page.locator("[data-piece=trials] tbody th").count()
