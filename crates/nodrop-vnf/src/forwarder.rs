@@ -107,7 +107,11 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         let queue =
             pace.buffer_frames.map(|frames_max| IdealQueue::new(1.0 / pace.frame_time.as_secs_f64(), frames_max));
         let pace = if queue.is_some() { Pace { frame_time: Duration::ZERO, ..pace } } else { pace };
-        Ok(Self { ports, network, pace, frames, decisions, departures, started: now, free_at: now, queue, shared })
+        let mut forwarder =
+            Self { ports, network, pace, frames, decisions, departures, started: now, free_at: now, queue, shared };
+        // A reader must find every counter from the start: an absent one looks like a process that publishes none.
+        forwarder.publish_counters()?;
+        Ok(forwarder)
     }
 
     /// Forward until a port fails; publish the counters whenever no frame has arrived for a while.

@@ -15,13 +15,14 @@ from nodrop.observe.ledger import build_loss_ledger
 from nodrop.observe.path_hops import PROCESS, CounterDelta, get_interface, has_pending_counts
 from nodrop.system.json_child import JsonChild
 from nodrop.system.native_binaries import find_binary
+from nodrop.system.receive_backlog import has_receive_backlog
 from nodrop.system.thread_states import FOR_CPU, read_thread_states
 
 ANSWER_TIMEOUT_S = 5.0
 END_TIMEOUT_S = 2.0
 SETTLING_MAX_S, SETTLING_STEP_S = 0.5, 0.01
 STARVATION_MAX_S = 5.0
-"""The same for a process that waits for a CPU: beside threads of a high priority it may get none for seconds."""
+"""The same for a process or frames that wait for a CPU: beside threads of a high priority it may take seconds."""
 FORWARDED_BY_THE_KERNEL: frozenset[SutKind] = frozenset({"bridge", "router"})
 """SUTs whose losses the kernel gives reasons for. Counting reasons slows the tester's receivers a little, see
 docs/concepts/where-packets-were-lost.md, so other SUTs run without."""
@@ -91,8 +92,9 @@ class HopCounterReader:
         return counters
 
     def _waits_for_cpu(self) -> bool:
-        """Return whether a process of the SUT runs, or would if it had a CPU."""
-        return any(FOR_CPU in read_thread_states(process.pid) for process in self._facts.sut_processes)
+        """Return whether a process of the SUT runs, or would if it had a CPU, or frames wait for the kernel."""
+        processes = self._facts.sut_processes
+        return any(FOR_CPU in read_thread_states(process.pid) for process in processes) or has_receive_backlog()
 
     def _start(self) -> None:
         facts = self._facts

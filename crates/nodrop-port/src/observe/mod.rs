@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 
 pub use ethtool::{Timestamping, timestamping};
 pub use namespace::Namespace;
+pub use proc::{ReceiveBacklog, read_receive_backlogs};
 
 use crate::PortError;
 use drops::DropCounter;
@@ -72,20 +73,23 @@ impl Observer {
     }
 
     /// Read all counters now; unreadable ones are omitted.
+    ///
+    /// Processes are read before interfaces: a frame that moves on meanwhile then shows as one that its process has
+    /// not counted yet, never as one that left a process before it entered.
     #[must_use]
     pub fn read(&self) -> Counters {
         let mut counters = Counters::new();
+        for (name, pid) in &self.processes {
+            counters.extend(
+                shared_counters::read(*pid).into_iter().map(|(label, count)| (format!("{name}/{label}"), count)),
+            );
+        }
         let counter = self.drops.as_ref().and_then(|drops| drops.as_ref().ok());
         let drops = counter.map(DropCounter::read).unwrap_or_default();
         for namespace in &self.namespaces {
             namespace.read(&drops, &mut counters);
         }
         proc::read_softnet(&mut counters);
-        for (name, pid) in &self.processes {
-            counters.extend(
-                shared_counters::read(*pid).into_iter().map(|(label, count)| (format!("{name}/{label}"), count)),
-            );
-        }
         counters
     }
 }

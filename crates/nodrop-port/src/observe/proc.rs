@@ -41,12 +41,35 @@ pub(super) fn read_ip(namespace: &str, pid: u32, into: &mut Counters) {
     into.extend(counts.map(|(name, count)| (format!("{namespace}/{name}"), count)));
 }
 
+const SOFTNET: &str = "/proc/net/softnet_stat";
+
+/// Frames that passed through the receive backlog of a CPU since boot, for all namespaces together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBacklog {
+    /// The CPU.
+    pub cpu: u64,
+    /// Frames taken from the backlog.
+    pub processed_count: u64,
+    /// Frames dropped because the backlog was full.
+    pub dropped_count: u64,
+    /// Times that the kernel ended its work on the backlog for lack of time.
+    pub time_squeeze_count: u64,
+    /// Frames in the backlog now; 0 before Linux 5.10, which does not report them.
+    pub waiting_count: u64,
+}
+
+/// Return the receive backlog of each CPU; empty if the kernel does not report them.
+#[must_use]
+pub fn read_receive_backlogs() -> Vec<ReceiveBacklog> {
+    parse_softnet(&fs::read_to_string(SOFTNET).unwrap_or_default())
+}
+
 /// Add frames dropped because a CPU's backlog was full, for all namespaces together.
 pub(super) fn read_softnet(into: &mut Counters) {
-    let table = fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
-    for (cpu, dropped, squeezed) in parse_softnet(&table) {
-        into.insert(format!("host/softnet/cpu{cpu}/dropped"), dropped);
-        into.insert(format!("host/softnet/cpu{cpu}/time_squeeze"), squeezed);
+    for backlog in read_receive_backlogs() {
+        let cpu = backlog.cpu;
+        into.insert(format!("host/softnet/cpu{cpu}/dropped"), backlog.dropped_count);
+        into.insert(format!("host/softnet/cpu{cpu}/time_squeeze"), backlog.time_squeeze_count);
     }
 }
 
@@ -80,11 +103,17 @@ pub(super) fn parse_snmp6(table: &str) -> Vec<(String, u64)> {
     named.filter(|(name, _)| IP_DROPS.contains(name)).map(|(name, count)| (format!("ip6/{name}"), count)).collect()
 }
 
-/// Parse CPU, dropped, time squeezed: hexadecimal columns 13, 2 and 3 (net/core/net-procfs.c, softnet_seq_show).
-pub(super) fn parse_softnet(table: &str) -> Vec<(u64, u64, u64)> {
+/// Parse the hexadecimal columns of the kernel's table (net/core/net-procfs.c, softnet_seq_show).
+pub(super) fn parse_softnet(table: &str) -> Vec<ReceiveBacklog> {
     let row = |(position, line): (usize, &str)| {
         let columns: Vec<u64> = line.split_whitespace().map_while(|word| u64::from_str_radix(word, 16).ok()).collect();
-        Some((columns.get(12).copied().unwrap_or(position as u64), *columns.get(1)?, *columns.get(2)?))
+        Some(ReceiveBacklog {
+            cpu: columns.get(12).copied().unwrap_or(position as u64),
+            processed_count: *columns.first()?,
+            dropped_count: *columns.get(1)?,
+            time_squeeze_count: *columns.get(2)?,
+            waiting_count: columns.get(11).copied().unwrap_or(0),
+        })
     };
     table.lines().enumerate().filter_map(row).collect()
 }
@@ -109,8 +138,15 @@ mod tests {
 
     #[test]
     fn the_backlog_table_is_hexadecimal_and_names_its_cpu() {
-        let row = "0000000a 00000010 00000002 0 0 0 0 0 0 0 0 0 00000003 0 0\n";
-        assert_eq!(parse_softnet(row), [(3, 16, 2)]);
-        assert_eq!(parse_softnet("1 2 3\n4 5 6\n"), [(0, 2, 3), (1, 5, 6)]);
+        let row = "0000000a 00000010 00000002 0 0 0 0 0 0 0 0 00000007 00000003 00000005 00000002\n";
+        let backlog = |cpu, processed_count, dropped_count, time_squeeze_count, waiting_count| ReceiveBacklog {
+            cpu,
+            processed_count,
+            dropped_count,
+            time_squeeze_count,
+            waiting_count,
+        };
+        assert_eq!(parse_softnet(row), [backlog(3, 10, 16, 2, 7)]);
+        assert_eq!(parse_softnet("1 2 3\n4 5 6\n"), [backlog(0, 1, 2, 3, 0), backlog(1, 4, 5, 6, 0)]);
     }
 }
