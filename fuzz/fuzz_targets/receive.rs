@@ -7,7 +7,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nodrop_engine::Stream;
 use nodrop_engine::fuzzing::{ReceivedCounts, Receiver};
-use nodrop_model::StreamSpec;
+use nodrop_model::{SignatureForm, StreamSpec};
 use nodrop_port::{PortError, Receive, ReceivedFrame};
 use nodrop_wire::{Frames, Signature, is_intact};
 
@@ -152,7 +152,7 @@ fuzz_target!(init: nodrop_fuzz::keep_overflows(), |events: Vec<Event>| {
                 continue;
             }
         };
-        if let Some((signature, offset)) = Signature::find(&bytes, &offsets) {
+        if let Some((signature, offset)) = Signature::find(&bytes, SignatureForm::Payload, &offsets) {
             let intact = bytes.len() > nodrop_port::SNAP_BYTES || is_intact(&bytes, offset);
             corrupted += u64::from(!intact);
             let index = IDS.iter().position(|id| *id == signature.stream_id);

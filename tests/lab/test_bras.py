@@ -44,6 +44,28 @@ def test_65536_subscribers_lose_nothing_at_a_low_rate() -> None:
     assert [size.frame_bytes for stream in lab.plan.traffic.streams for size in stream.sizes] == [72, 96]
 
 
+def test_the_smallest_frames_of_the_annex_are_counted(require_tool: RequireTool, tmp_path: Path) -> None:
+    """Source: ETSI GS NFV-PER 001 annex D: packets of 28 bytes in frames of 64 and 78 bytes, here without their FCS."""
+    tcpdump, tshark = require_tool("tcpdump"), require_tool("tshark")
+    with (
+        bench(**{"workload": "bras", "bras.small_frames": "exact"}) as lab,
+        tapped(lab, tcpdump, tmp_path, ("sut0", "sut1")) as entering,
+        tapped(lab, tcpdump, tmp_path, ("tester0", "tester1"), "tester") as leaving,
+    ):
+        result = lab.measure(4_000, 0.5)
+    assert [(stream.offered_count, stream.received_count) for stream in result.streams] == [(1_000, 1_000)] * 2
+    assert [stream.compared_count for stream in result.streams] == [2, 2]
+    assert result.validity.verdict is not ValidityStatus.INVALID
+    names = ("frame.len", "ip.len", "ip.checksum.status", "ip.id", "udp.srcport", "udp.length", "udp.checksum")
+    for capture, frame_bytes in zip((*entering, *leaving), ("60", "74", "50", "74"), strict=True):
+        frames = read_fields(tshark, capture, "udp", names, *CHECKED)
+        numbers = [int(identification[-1], 0) + (int(port[-1]) << 16) for _, _, _, identification, port, *_ in frames]
+        assert numbers == list(range(1_000))
+        for length, ip_bytes, status, _, _, udp_bytes, udp_checksum in frames:
+            assert (length[0], ip_bytes[-1], udp_bytes[-1]) == (frame_bytes, "28", "8")
+            assert set(status) == {"1"} and int(udp_checksum[-1], 0) == 0
+
+
 @pytest.mark.parametrize("keys", [{}, {"bras.tags": "shifted", "bras.ttl": "router"}], ids=["prox", "router"])
 def test_every_header_is_that_of_the_annex(keys: dict[str, str], require_tool: RequireTool, tmp_path: Path) -> None:
     """Source: ETSI GS NFV-PER 001 annex D, figures D.3 to D.6."""
@@ -145,9 +167,12 @@ def test_an_announcement_is_repeated_if_a_subscriber_is_not_reached(monkeypatch:
     assert result.lost_count == 0
 
 
-def test_a_subscriber_without_arp_loses_its_downstream_frames_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("small_frames", ["enlarge", "exact"])
+def test_a_subscriber_without_arp_loses_its_downstream_frames_and_no_other(
+    small_frames: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     counts = leave_one_out(monkeypatch, 3)
-    with bench(**{"workload": "bras", "bras.subscribers": 8}) as lab:
+    with bench(**{"workload": "bras", "bras.subscribers": 8, "bras.small_frames": small_frames}) as lab:
         result = measure_observed(lab, 4_000)
         (note,) = lab.measurer.notes
     assert counts == [7, 8] * 3

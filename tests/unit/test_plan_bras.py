@@ -35,6 +35,34 @@ def test_each_direction_has_the_headers_of_its_side() -> None:
     assert {part.values.count for stream in (up, down) for part in stream.ranges} == {65536}
 
 
+def test_small_frames_are_enlarged_or_sent_without_latency() -> None:
+    """Source: ETSI GS NFV-PER 001 annex D; the smallest packet has 28 bytes, hence 64 and 78 bytes."""
+    enlarged, exact = plan_bras(), plan_bras(**{"bras.small_frames": "exact"})
+    assert [stream.sizes[0].frame_bytes for stream in enlarged.traffic.streams] == [72, 96]
+    assert [stream.sizes[0].frame_bytes for stream in exact.traffic.streams] == [64, 78]
+    assert {stream.signature for stream in enlarged.traffic.streams} == {"payload"}
+    assert {stream.signature for stream in exact.traffic.streams} == {"headers"}
+    assert enlarged.latency.points and not exact.latency.points
+    assert (enlarged.engine.latency_every, exact.engine.latency_every) == (None, 0)
+    assert any("sent with 72" in text for text in enlarged.warnings)
+    assert any("no latency is measured: frames of 64 bytes (78 on the core side)" in text for text in exact.warnings)
+    larger = plan_bras(frame_bytes=72, **{"bras.small_frames": "exact"})
+    assert larger.latency.points and {stream.signature for stream in larger.traffic.streams} == {"payload"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"traffic.imix": {64: 7, 594: 4}}, "frame_bytes: a mix has one form of signature"),
+        ({"rate": "50%NDR"}, "rate: 50%NDR measures the latency"),
+        ({"expect": ["p99@50%<50us"]}, "expect: p99@50%<50us needs the latency"),
+    ],
+)
+def test_small_frames_without_latency_go_with_nothing_that_needs_it(keys: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=f"{message}.*bras.small_frames"):
+        plan_bras(**{"bras.small_frames": "exact"} | keys)
+
+
 def test_the_headers_that_the_bras_writes_are_compared() -> None:
     up, down = plan_bras().traffic.streams
     assert [(part.anchor, part.offset, part.width) for part in up.arrival_fields] == [
@@ -54,6 +82,7 @@ def test_the_headers_that_the_bras_writes_are_compared() -> None:
     [
         ({}, 50_000),
         ({"bras.arp_rate": "2kpps"}, 2_000),
+        ({"vnf.capacity": "20kpps"}, 10_000),
         ({"sut": "ext", "ports": ["left", "right"], "macs": MACS}, 5_000),
     ],
 )

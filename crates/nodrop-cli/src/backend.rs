@@ -7,7 +7,7 @@ use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::memory::Pages;
 use nodrop_port::xdp_live::LiveTx;
 use nodrop_port::{PortError, af_packet, af_xdp, dpdk, loopback, relay};
-use nodrop_wire::Signature;
+use nodrop_wire::{Mark, Signature};
 use std::collections::BTreeSet;
 
 /// An open port and its properties.
@@ -120,15 +120,21 @@ impl PortContext<'_> {
 
     fn af_packet(&self) -> Result<(AnyTx, AnyRx), PortError> {
         let PortSpec { interface, queue_slots, .. } = self.spec;
-        let (tx, rx) = af_packet::open(interface, *queue_slots, Signature::MAGIC_WORD, &self.signature_offsets())?;
+        let (mark, offsets) = self.mark();
+        let (tx, rx) = af_packet::open(interface, *queue_slots, mark.word, &offsets)?;
         Ok((AnyTx::AfPacket(tx), AnyRx::AfPacket(rx)))
     }
 
-    /// Return the offsets at which the signature may begin in frames that arrive at this port.
-    fn signature_offsets(&self) -> Vec<usize> {
+    /// Return the mark of test frames, and the offsets at which it may be in frames that arrive at this port.
+    fn mark(&self) -> (Mark, Vec<usize>) {
+        let form = self.streams.first().map(|stream| stream.frames.signature()).unwrap_or_default();
+        let mark = Signature::mark(form);
         let incoming = self.streams.iter().filter(|stream| stream.rx_port == self.index);
-        let offsets: BTreeSet<usize> = incoming.flat_map(|stream| stream.frames.rx_offsets()).copied().collect();
-        offsets.into_iter().collect()
+        let offsets: BTreeSet<usize> = incoming
+            .flat_map(|stream| stream.frames.rx_offsets())
+            .map(|offset| offset.saturating_sub(mark.before))
+            .collect();
+        (mark, offsets.into_iter().collect())
     }
 
     fn xdp_options(&self) -> af_xdp::Options {
@@ -137,14 +143,12 @@ impl PortContext<'_> {
             CopyMode::Copy => af_xdp::CopyMode::Copy,
             CopyMode::ZeroCopy => af_xdp::CopyMode::ZeroCopy,
         };
+        let (mark, offsets) = self.mark();
         af_xdp::Options {
             queue_slots: self.spec.queue_slots,
             queues: self.spec.queues,
             copying,
-            selection: af_xdp::FrameSelection::Marked {
-                magic: Signature::MAGIC_WORD,
-                offsets: self.signature_offsets(),
-            },
+            selection: af_xdp::FrameSelection::Marked { magic: mark.word, offsets },
             pages: Pages::Default,
         }
     }

@@ -53,6 +53,7 @@ impl Receiver {
             .map(|(index, stream)| IncomingStream {
                 stream: index,
                 stream_id: stream.frames.stream_id(),
+                signature: stream.frames.signature(),
                 rx_offsets: stream.frames.rx_offsets(),
                 series: index,
                 times: index,

@@ -34,10 +34,10 @@ mod trial_reply;
 mod validity;
 mod worker;
 
-use nodrop_model::{CheckReply, DoubtReason, TrialReply, TrialRequest, Window};
+use nodrop_model::{CheckReply, DoubtReason, SignatureForm, TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
-use nodrop_wire::Frames;
+use nodrop_wire::{Frames, TRIAL_TAGS};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
@@ -92,6 +92,8 @@ pub enum EngineError {
 
 /// Maximum number of frames of a trial, so that no stream's sequence numbers repeat.
 const FRAMES_MAX: f64 = (1u64 << 40) as f64;
+/// The same of a signature in headers.
+const HEADER_FRAMES_MAX: f64 = (1u64 << 32) as f64;
 /// Maximum factor on the time after which an overtaken frame counts as lost.
 const LATE_FACTOR_MAX: u32 = 64;
 
@@ -112,7 +114,7 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
     /// Take ownership of ports and streams; `cores` as in [`nodrop_model::OpenRequest`].
     ///
     /// # Errors
-    /// If a stream refers to a missing port, or a stream id is used twice.
+    /// If a stream refers to a missing port, a stream id is used twice, or streams have different forms of signatures.
     pub fn new(ports: Vec<Port<T, R>>, streams: Vec<Stream>, cores: Vec<usize>, clock: C) -> Result<Self, EngineError> {
         let mut ids = std::collections::BTreeSet::new();
         for stream in &streams {
@@ -132,6 +134,10 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
             return Err(EngineError::Request(
                 "ports or streams are missing; open at least one port and one stream".to_owned(),
             ));
+        }
+        if streams.iter().any(|stream| stream.frames.signature() != streams[0].frames.signature()) {
+            let message = "signature: streams differ; use the same form in all of them";
+            return Err(EngineError::Request(message.to_owned()));
         }
         let series = TrialSeries::new(&streams);
         Ok(Self {
@@ -176,7 +182,7 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
         stop: &AtomicBool,
         on_window: impl FnMut(Window),
     ) -> Result<TrialReply, EngineError> {
-        check_request(request, self.streams.len())?;
+        check_request(request, &self.streams)?;
         let tag = self.take_tag();
         let threads = self.thread_count();
         let context = TrialContext {
@@ -204,12 +210,13 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
     }
 
     fn take_tag(&mut self) -> u8 {
-        self.next_tag = self.next_tag.wrapping_add(1);
+        self.next_tag = (self.next_tag + 1) % TRIAL_TAGS;
         self.next_tag
     }
 }
 
-fn check_request(request: &TrialRequest, stream_count: usize) -> Result<(), EngineError> {
+fn check_request(request: &TrialRequest, streams: &[Stream]) -> Result<(), EngineError> {
+    let stream_count = streams.len();
     let error = |message: String| Err(EngineError::Request(message));
     if request.loads_pps.len() != stream_count {
         return error(format!(
@@ -221,8 +228,12 @@ fn check_request(request: &TrialRequest, stream_count: usize) -> Result<(), Engi
         return error(message);
     }
     let frame_count_max = request.loads_pps.iter().sum::<f64>() * request.duration_s;
-    if frame_count_max > FRAMES_MAX {
-        return error(format!("loads_pps and duration_s: {frame_count_max:.3e} frames are too many; use at most 2^40"));
+    let is_in_headers = streams.iter().any(|stream| stream.frames.signature() == SignatureForm::Headers);
+    let (limit, limit_text) = if is_in_headers { (HEADER_FRAMES_MAX, "2^32") } else { (FRAMES_MAX, "2^40") };
+    if frame_count_max > limit {
+        return error(format!(
+            "loads_pps and duration_s: {frame_count_max:.3e} frames are too many; use at most {limit_text}"
+        ));
     }
     pattern::pattern_error(&request.pattern, request.duration_s, frame_count_max).map_or(Ok(()), error)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use nodrop_model::{CheckArrival, CheckReply, DirectionCheck};
+use nodrop_model::{CheckArrival, CheckReply, DirectionCheck, SignatureForm};
 use nodrop_port::clock::Clock;
 use nodrop_port::{Receive, Slot, Transmit, WireInfo, thread};
 use nodrop_wire::{MacAddr, Signature};
@@ -66,6 +66,7 @@ struct PathCheck {
     positions: HashMap<u16, usize>,
     /// Offsets at which signatures may begin.
     offsets: Vec<usize>,
+    signature: SignatureForm,
     tag: u8,
 }
 
@@ -86,6 +87,7 @@ impl PathCheck {
             rx_ports: streams.iter().map(|stream| stream.rx_port).collect(),
             positions: streams.iter().enumerate().map(|(position, stream)| (id(stream), position)).collect(),
             offsets,
+            signature: streams.first().map(|stream| stream.frames.signature()).unwrap_or_default(),
             tag,
         }
     }
@@ -100,7 +102,7 @@ impl PathCheck {
     }
 
     fn record(&mut self, port: usize, bytes: &[u8], original: WireInfo) {
-        let Some((signature, _)) = Signature::find(bytes, &self.offsets) else { return };
+        let Some((signature, _)) = Signature::find(bytes, self.signature, &self.offsets) else { return };
         let Some(&position) = self.positions.get(&signature.stream_id) else { return };
         let (Some(dst), Some(src)) = (address(bytes, 0), address(bytes, 6)) else { return };
         if signature.trial_tag != self.tag {

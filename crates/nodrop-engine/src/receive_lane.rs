@@ -1,5 +1,6 @@
 //! The receive path of one port: assigns frames to streams, counts and times them.
 
+use nodrop_model::SignatureForm;
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, SNAP_BYTES};
 use nodrop_wire::{ArrivalCheck, Signature, is_intact, wrapping_elapsed_ns};
@@ -24,6 +25,7 @@ pub(crate) struct IncomingStream<'a> {
     /// Index among all streams.
     pub(crate) stream: usize,
     pub(crate) stream_id: u16,
+    pub(crate) signature: SignatureForm,
     /// Offsets at which its signature may begin.
     pub(crate) rx_offsets: &'a [usize],
     /// Index of its series among the trial's count series.
@@ -81,6 +83,7 @@ pub(crate) struct ReceiveLane {
     pub(crate) times: Vec<SeriesLatency>,
     /// Offsets at which a signature may begin.
     offsets: Vec<usize>,
+    signature: SignatureForm,
     trial_tag: u8,
     /// Latency is measured for every n-th frame of a stream; zero disables it.
     pub(crate) latency_every: u64,
@@ -100,6 +103,7 @@ impl ReceiveLane {
         offsets.dedup();
         let mut lane = Self {
             offsets,
+            signature: streams.first().map(|stream| stream.signature).unwrap_or_default(),
             inbox_index: vec![NONE; streams.iter().map(|stream| usize::from(stream.stream_id) + 1).max().unwrap_or(0)],
             inboxes: Vec::with_capacity(streams.len()),
             series: Vec::new(),
@@ -161,7 +165,7 @@ impl ReceiveLane {
         self.gap_max_ns = self.gap_max_ns.max(gap_ns);
         let begins_check = self.begin_loss_check(shared.loss_check.load(Relaxed));
         let count = port.receive(RECEIVE_BATCH, |frame| {
-            let Some((signature, offset)) = Signature::find(frame.bytes, &self.offsets) else { return };
+            let Some((signature, offset)) = Signature::find(frame.bytes, self.signature, &self.offsets) else { return };
             if frame.bytes.len() <= SNAP_BYTES && !is_intact(frame.bytes, offset) {
                 self.corrupted_count += 1;
             } else if signature.trial_tag == self.trial_tag {

@@ -1,6 +1,6 @@
 //! A trial from start to reply: assigns work to threads, runs them, and collects the counts.
 
-use nodrop_model::{TrialReply, TrialRequest, Window};
+use nodrop_model::{SignatureForm, TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::sched::ThreadTimes;
 use nodrop_port::{PortError, Receive, Transmit};
@@ -160,6 +160,7 @@ fn incoming_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialConte
     let incoming = |(position, stream): (usize, &'a Stream)| IncomingStream {
         stream: position,
         stream_id: stream.frames.stream_id(),
+        signature: stream.frames.signature(),
         rx_offsets: stream.frames.rx_offsets(),
         series: context.series.counts.index_of(position),
         times: context.series.latency.index_of(position),
@@ -169,8 +170,11 @@ fn incoming_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialConte
 }
 
 /// Return the latency sampling: every frame if that is cheap enough, otherwise a rate that measures `LATENCY_PPS` per
-/// port.
+/// port; none without send times.
 fn latency_every(incoming: &[IncomingStream<'_>], context: &TrialContext<'_>) -> u64 {
+    if incoming.iter().any(|stream| stream.signature == SignatureForm::Headers) {
+        return 0;
+    }
     let load_pps: f64 = incoming.iter().map(|stream| context.request.loads_pps[stream.stream]).sum();
     context.request.latency_every.unwrap_or(((load_pps / LATENCY_PPS) as u64).max(1))
 }

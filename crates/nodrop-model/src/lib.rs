@@ -37,7 +37,7 @@ pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary}
 
 pub use traffic::{
     Anchor, Arp, ArrivalField, ArrivalValues, Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho,
-    Ipv4, Ipv6, Layer, Mpls, Nd, ReplaySpec, SizeOrder, SizeShare, StreamSpec, Tcp, Udp, Vlan, Vxlan,
+    Ipv4, Ipv6, Layer, Mpls, Nd, ReplaySpec, SignatureForm, SizeOrder, SizeShare, StreamSpec, Tcp, Udp, Vlan, Vxlan,
 };
 
 /// Version of the request and reply shapes; a caller rejects an engine of another version.

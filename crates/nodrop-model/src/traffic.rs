@@ -23,6 +23,9 @@ pub struct StreamSpec {
     /// Headers, outermost first; the first is Ethernet. Signature and padding follow the last header. For replayed
     /// frames only an Ethernet header with the addresses to send with, or nothing to keep the original addresses.
     pub layers: Vec<Layer>,
+    /// Form of the signature; the same in all streams.
+    #[serde(default)]
+    pub signature: SignatureForm,
     /// Fields that change from frame to frame; at most 8.
     #[serde(default)]
     pub ranges: Vec<FieldRange>,
@@ -35,6 +38,18 @@ pub struct StreamSpec {
     /// Replay a file instead.
     #[serde(default)]
     pub replay: Option<ReplaySpec>,
+}
+
+/// Where frames carry their signature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SignatureForm {
+    /// 18 bytes behind the last header.
+    #[default]
+    Payload,
+    /// Fields of the last two headers, IPv4 and UDP: no payload, hence the smallest frames, but no send time, hence no
+    /// latency. Stream ids up to 255, at most 2^32 frames per trial.
+    Headers,
 }
 
 /// A field of received frames whose value depends on the frame's number in its stream.
@@ -144,6 +159,7 @@ impl StreamSpec {
                 every: 1,
                 period: None,
             }],
+            signature: SignatureForm::Payload,
             rx_offsets: Vec::new(),
             arrival_fields: Vec::new(),
             replay: None,

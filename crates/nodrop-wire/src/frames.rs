@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nodrop_model::{Layer, SizeOrder, SizeShare, StreamSpec};
+use nodrop_model::{Layer, SignatureForm, SizeOrder, SizeShare, StreamSpec};
 
 use crate::divisor::Divisor;
 use crate::{ArrivalCheck, Template, WireError};
@@ -23,6 +23,7 @@ pub struct Frames {
     /// Indices into `templates`; cyclic.
     order: Vec<u16>,
     period: Divisor,
+    signature: SignatureForm,
     rx_offsets: Vec<usize>,
     arrival_check: Option<Arc<ArrivalCheck>>,
 }
@@ -43,19 +44,25 @@ impl Frames {
         let period = Divisor::new(order.len().max(2) as u64);
         let is_checked = !spec.arrival_fields.is_empty();
         let arrival_check = is_checked.then(|| ArrivalCheck::new(&spec.arrival_fields).map(Arc::new)).transpose()?;
-        Ok(Self { templates, order, period, rx_offsets, arrival_check })
+        Ok(Self { templates, order, period, signature: spec.signature, rx_offsets, arrival_check })
     }
 
     /// Combine existing templates in the given order of their indices.
     pub(crate) fn with_order(templates: Vec<Template>, order: Vec<u16>, rx_offsets: Vec<usize>) -> Self {
         let period = Divisor::new(order.len().max(2) as u64);
-        Self { templates, order, period, rx_offsets, arrival_check: None }
+        Self { templates, order, period, signature: SignatureForm::Payload, rx_offsets, arrival_check: None }
     }
 
     /// Return the stream's identifier.
     #[must_use]
     pub fn stream_id(&self) -> u16 {
         self.templates[0].stream_id()
+    }
+
+    /// Return the form of the signature.
+    #[must_use]
+    pub fn signature(&self) -> SignatureForm {
+        self.signature
     }
 
     /// Return the templates, one per size.

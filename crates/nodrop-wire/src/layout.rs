@@ -17,7 +17,7 @@ pub fn layout(spec: &StreamSpec) -> Result<StreamLayout, WireError> {
         return Err(WireError::ReplayLayers);
     }
     check_sizes(&spec.sizes)?;
-    let stack = Stack::new(&spec.layers)?;
+    let stack = Stack::new(&spec.layers, spec.signature)?;
     let (mut frames, mut parts) = (Vec::new(), None);
     for size in &spec.sizes {
         let mut bytes = stack.emit_unsigned(usize::from(size.frame_bytes))?;

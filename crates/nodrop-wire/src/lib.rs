@@ -42,7 +42,7 @@ pub use integrity::is_intact;
 pub use layout::{hex, layout};
 pub use neighbor::{Message, NeighborEncoder, NeighborMessage, Tag, parse_tags};
 pub use replay::{REPLAY_FRAMES_MAX, ReplayFrames, SourceFrame, replay};
-pub use signature::{SIGNATURE_BYTES, Signature, wrapping_elapsed_ns};
+pub use signature::{Mark, SIGNATURE_BYTES, Signature, TRIAL_TAGS, wrapping_elapsed_ns};
 pub use template::{SlotState, Template};
 
 /// LengthField of the frame check sequence, which counts towards frame sizes but is not in buffers.
@@ -91,6 +91,9 @@ pub enum WireError {
         /// Largest value of the field.
         largest: u32,
     },
+    /// A signature in headers that cannot hold it.
+    #[error("signature: headers {0}")]
+    HeaderSignature(String),
     /// Invalid range.
     #[error("range of {field:?} in layer {layer}: {problem}")]
     Range {

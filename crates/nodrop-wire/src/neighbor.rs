@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use nodrop_model::{Arp, Ethernet, Ipv6, Layer, Nd};
+use nodrop_model::{Arp, Ethernet, Ipv6, Layer, Nd, SignatureForm};
 
 use crate::header::ether_type;
 use crate::nd::{ADVERTISEMENT, SOLICITATION, SOURCE_ADDRESS_OPTION, TARGET_ADDRESS_OPTION};
@@ -241,7 +241,7 @@ impl NeighborEncoder<'_> {
     fn frame<const COUNT: usize>(&self, dst: MacAddr, packet: [Layer; COUNT]) -> Result<Vec<u8>, WireError> {
         let ethernet = Layer::Ethernet(Ethernet { src: self.mac.to_string(), dst: dst.to_string() });
         let layers: Vec<Layer> = [ethernet].into_iter().chain(self.tags.iter().cloned()).chain(packet).collect();
-        let stack = Stack::new(&layers)?;
+        let stack = Stack::new(&layers, SignatureForm::Payload)?;
         let mut frame = stack.emit(stack.smallest_frame_bytes())?;
         let checksums = stack.checksums(&frame);
         stack::seal(&mut frame, &checksums);

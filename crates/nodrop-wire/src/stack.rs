@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use nodrop_model::Layer;
+use nodrop_model::{Layer, SignatureForm};
 
 use crate::header::{self, ChecksumField, Context, Coverage, Header, order_error};
 use crate::signature::SIGNATURE_BYTES;
@@ -91,14 +91,15 @@ pub(crate) fn seal(frame: &mut [u8], checksums: &[Checksum]) {
 #[derive(Debug)]
 pub(crate) struct Stack<'a> {
     layers: &'a [Layer],
+    signature: SignatureForm,
     starts: Vec<usize>,
     /// LengthField of all headers, in bytes.
     pub(crate) bytes: usize,
 }
 
 impl<'a> Stack<'a> {
-    /// Arrange headers one after the other.
-    pub(crate) fn new(layers: &'a [Layer]) -> Result<Self, WireError> {
+    /// Arrange headers one after the other, with a signature behind or in them.
+    pub(crate) fn new(layers: &'a [Layer], signature: SignatureForm) -> Result<Self, WireError> {
         if !matches!(layers.first(), Some(Layer::Ethernet(_))) {
             return Err(order_error("the wire", layers.first()));
         }
@@ -107,12 +108,19 @@ impl<'a> Stack<'a> {
             starts.push(bytes);
             bytes += header::for_layer(layer).bytes();
         }
-        Ok(Self { layers, starts, bytes })
+        if signature == SignatureForm::Headers && !matches!(layers, [.., Layer::Ipv4(_), Layer::Udp(_)]) {
+            return Err(WireError::HeaderSignature("must end with ipv4 and udp; change layers".to_owned()));
+        }
+        Ok(Self { layers, signature, starts, bytes })
     }
 
     /// Return the size of the smallest frame, with FCS, that fits headers and signature.
     pub(crate) fn smallest_frame_bytes(&self) -> usize {
-        SMALLEST_FRAME_BYTES.max(self.bytes + SIGNATURE_BYTES + FCS_BYTES)
+        let payload_bytes = match self.signature {
+            SignatureForm::Payload => SIGNATURE_BYTES,
+            SignatureForm::Headers => 0,
+        };
+        SMALLEST_FRAME_BYTES.max(self.bytes + payload_bytes + FCS_BYTES)
     }
 
     /// Return the offset of a layer and its header.
@@ -148,11 +156,13 @@ impl<'a> Stack<'a> {
 
     /// Return the checksums of a frame built by [`Stack::emit`], outermost first.
     pub(crate) fn checksums(&self, frame: &[u8]) -> Vec<Checksum> {
+        // A signature in headers identifies itself by a datagram without checksum.
+        let end = self.layers.len() - usize::from(self.signature == SignatureForm::Headers);
         let checksum = |index: usize| {
             let field = header::for_layer(&self.layers[index]).checksum(&self.context(index, frame.len()))?;
             Some(self.checksum(index, field, frame))
         };
-        (0..self.layers.len()).filter_map(checksum).collect()
+        (0..end).filter_map(checksum).collect()
     }
 
     /// Return true if a layer has a checksum in a frame of that length, without FCS.
@@ -183,9 +193,9 @@ impl<'a> Stack<'a> {
     }
 
     /// Return the end of the packet that a layer begins: the end of the frame, but for neighbor discovery the end of
-    /// its message, because only options may follow.
+    /// its message, because only options may follow, and with a signature in headers the end of these.
     fn packet_end(&self, index: usize, frame_len: usize) -> usize {
         let holds_nd = index + 2 >= self.layers.len() && matches!(self.layers.last(), Some(Layer::Nd(_)));
-        if holds_nd { self.bytes } else { frame_len }
+        if holds_nd || self.signature == SignatureForm::Headers { self.bytes } else { frame_len }
     }
 }

@@ -1,9 +1,9 @@
 //! A frame of one size, built once; only ranges, signature and checksums change from frame to frame.
 
-use nodrop_model::{ChecksumUpdate, FieldProgram, StreamSpec};
+use nodrop_model::{ChecksumUpdate, FieldProgram, SignatureForm, StreamSpec};
 
 use crate::patch::Patch;
-use crate::signature::{SIGNATURE_BYTES, Signature};
+use crate::signature::{HEADER_FIELDS_BYTES, HEADER_STREAM_MAX, SIGNATURE_BYTES, Signature};
 use crate::stack::{Checksum, ChecksumOffset, Stack, seal};
 use crate::{WireError, checksum};
 
@@ -59,11 +59,40 @@ struct SignedChecksum {
 pub struct Template {
     bytes: Vec<u8>,
     stream_id: u16,
+    signature: SignatureForm,
     signature_offset: usize,
     patches: Vec<LivePatch>,
     signed: Option<SignedChecksum>,
     /// Checksums that depend on several patches.
     patched: Vec<PatchedChecksum>,
+}
+
+/// What identifies the frames of a template.
+#[derive(Clone, Copy, Debug)]
+struct Identity {
+    stream_id: u16,
+    signature: SignatureForm,
+    offset: usize,
+}
+
+/// Check that the headers of a stream can hold its signature.
+fn check_header_signature(spec: &StreamSpec) -> Result<(), WireError> {
+    if spec.stream_id > HEADER_STREAM_MAX {
+        let problem = format!("holds stream ids up to {HEADER_STREAM_MAX}, not {}; use a lower one", spec.stream_id);
+        return Err(WireError::HeaderSignature(problem));
+    }
+    if spec.ranges.iter().any(|range| range.layer + 1 == spec.layers.len()) {
+        let problem = "occupies the UDP ports; remove the range of a port".to_owned();
+        return Err(WireError::HeaderSignature(problem));
+    }
+    Ok(())
+}
+
+/// Return whether a checksum depends on the byte at this offset.
+fn has_checksum_over(frame: &[u8], checksums: &[Checksum], at: usize) -> bool {
+    let mut sealed = frame.to_vec();
+    seal(&mut sealed, checksums);
+    Probe::new(&sealed, checksums).effects(at).iter().any(Effect::is_some)
 }
 
 /// A patch and the checksums that depend on it.
@@ -135,10 +164,13 @@ impl Template {
     /// # Errors
     /// If headers do not follow each other, a number does not fit its field, or the frame is too small or too large.
     pub fn new(spec: &StreamSpec, frame_bytes: usize) -> Result<Self, WireError> {
-        let stack = Stack::new(&spec.layers)?;
+        let stack = Stack::new(&spec.layers, spec.signature)?;
         let mut bytes = stack.emit(frame_bytes)?;
         let signature_offset = stack.bytes;
-        Signature::emit_static(spec.stream_id, &mut bytes[signature_offset..]);
+        match spec.signature {
+            SignatureForm::Payload => Signature::emit_static(spec.stream_id, &mut bytes[signature_offset..]),
+            SignatureForm::Headers => check_header_signature(spec)?,
+        }
         let mut patches = Vec::new();
         for range in &spec.ranges {
             patches.extend(Patch::from_range(range, &stack, &bytes)?);
@@ -149,26 +181,36 @@ impl Template {
         let words: Vec<u64> = patches.iter().map(|patch| patch.word(0)).collect();
         patches.iter().zip(&words).for_each(|(patch, word)| patch.write(&mut bytes, *word));
         let checksums = stack.checksums(&bytes);
-        Ok(Self::assemble(bytes, spec.stream_id, signature_offset, &checksums, patches, &words))
+        if spec.signature == SignatureForm::Headers && has_checksum_over(&bytes, &checksums, signature_offset - 1) {
+            let problem =
+                "would change the UDP checksum of an outer header; use IPv4 outside, or fewer headers".to_owned();
+            return Err(WireError::HeaderSignature(problem));
+        }
+        let identity = Identity { stream_id: spec.stream_id, signature: spec.signature, offset: signature_offset };
+        Ok(Self::assemble(bytes, identity, &checksums, patches, &words))
     }
 
     /// Build a template from a captured frame that contains a signature and has these checksums.
     pub(crate) fn from_frame(bytes: Vec<u8>, stream_id: u16, signature_offset: usize, checksums: &[Checksum]) -> Self {
-        Self::assemble(bytes, stream_id, signature_offset, checksums, Vec::new(), &[])
+        let identity = Identity { stream_id, signature: SignatureForm::Payload, offset: signature_offset };
+        Self::assemble(bytes, identity, checksums, Vec::new(), &[])
     }
 
     /// Determine how checksums depend on signature and patches; `words` are those that the patches wrote.
     fn assemble(
         mut bytes: Vec<u8>,
-        stream_id: u16,
-        signature_offset: usize,
+        identity: Identity,
         checksums: &[Checksum],
         patches: Vec<Patch>,
         words: &[u64],
     ) -> Self {
         seal(&mut bytes, checksums);
         let probe = Probe::new(&bytes, checksums);
-        let by_signature = probe.effects(signature_offset + SIGNATURE_BYTES - 1);
+        let Identity { stream_id, signature, offset: signature_offset } = identity;
+        let by_signature = probe.effects(match signature {
+            SignatureForm::Payload => signature_offset + SIGNATURE_BYTES - 1,
+            SignatureForm::Headers => signature_offset - HEADER_FIELDS_BYTES + 1,
+        });
         let by_patches: Vec<_> = patches.iter().map(|patch| probe.effects(patch.end())).collect();
         let blank = |patch| LivePatch { patch, effect: Effect::default(), own: None };
         let mut patches: Vec<LivePatch> = patches.into_iter().map(blank).collect();
@@ -188,7 +230,7 @@ impl Template {
                 patched.push(PatchedChecksum { offset, static_sum, effects: some });
             }
         }
-        Self { bytes, stream_id, signature_offset, patches, signed, patched }
+        Self { bytes, stream_id, signature, signature_offset, patches, signed, patched }
     }
 
     /// Return the frame before completion: the required content of a buffer passed to [`Template::complete`].
@@ -209,10 +251,13 @@ impl Template {
         self.signature_offset
     }
 
-    /// Return the operations of [`Template::complete`] as a field program; None if a field uses a table, or a checksum
-    /// decreases as a covered field increases.
+    /// Return the operations of [`Template::complete`] as a field program; None if a field uses a table, a checksum
+    /// decreases as a covered field increases, or the signature is in headers.
     #[must_use]
     pub fn field_program(&self) -> Option<FieldProgram> {
+        if self.signature == SignatureForm::Headers {
+            return None;
+        }
         let update = |offset: &ChecksumOffset, static_sum, covers_signature, effects: &[(usize, Effect)]| {
             effects.iter().all(|(_, effect)| effect.inverts == 0).then(|| ChecksumUpdate {
                 at: usize::from(offset.at),
@@ -249,7 +294,10 @@ impl Template {
     #[inline(always)]
     pub fn complete(&self, state: &mut SlotState, buffer: &mut [u8], sequence: u64, time_ns: u64, trial_tag: u8) {
         let signature = Signature { stream_id: self.stream_id, time_ns, trial_tag, sequence };
-        let mut sum = signature.emit_live(&mut buffer[self.signature_offset..]);
+        let mut sum = match self.signature {
+            SignatureForm::Payload => signature.emit_live(&mut buffer[self.signature_offset..]),
+            SignatureForm::Headers => signature.emit_headers(buffer, self.signature_offset),
+        };
         let sequence = signature.sequence();
         if self.patched.is_empty() {
             for (live, value) in self.patches.iter().zip(&mut state.0) {

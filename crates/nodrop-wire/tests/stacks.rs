@@ -6,7 +6,7 @@ mod reader;
 
 use nodrop_model::{
     Ethernet, Field, FieldProgram, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd,
-    StreamSpec, Tcp, Udp, Vlan, Vxlan,
+    SignatureForm, StreamSpec, Tcp, Udp, Vlan, Vxlan,
 };
 use nodrop_wire::{
     FCS_BYTES, SIGNATURE_BYTES, Signature, SourceFrame, Template, WireError, checksum, is_intact, replay,
@@ -204,6 +204,47 @@ proptest! {
     }
 
     #[test]
+    fn a_signature_in_headers_leaves_every_length_and_checksum_right(
+        mut spec in stack().prop_flat_map(with_ranges),
+        more in 0usize..100,
+        sequences in prop::collection::vec(0u64..1 << 32, 1..8),
+    ) {
+        spec.signature = SignatureForm::Headers;
+        let last = spec.layers.len() - 1;
+        spec.ranges.retain(|range| range.layer < last);
+        if !matches!(spec.layers[..], [.., Layer::Ipv4(_), Layer::Udp(_)]) {
+            let error = Template::new(&spec, 1).unwrap_err().to_string();
+            prop_assert_eq!(error, "signature: headers must end with ipv4 and udp; change layers");
+            return Ok(());
+        }
+        let frame_bytes = smallest(&spec) + more;
+        let template = match Template::new(&spec, frame_bytes) {
+            Ok(template) => template,
+            Err(WireError::Ranges { .. }) => return Ok(()),
+            Err(error) => {
+                // VXLAN over IPv6, whose UDP checksum is mandatory.
+                prop_assert!(error.to_string().contains("the UDP checksum of an outer header"), "{error}");
+                let is_v6 = |pair: &[Layer]| matches!(pair, [Layer::Ipv6(_), Layer::Udp(_)]);
+                prop_assert!(spec.layers.windows(2).any(is_v6));
+                return Ok(());
+            }
+        };
+        let end = template.signature_offset();
+        prop_assert_eq!(frame_bytes, (end + FCS_BYTES).max(64) + more);
+        prop_assert_eq!(template.field_program(), None);
+        let mut frame = template.bytes().to_vec();
+        let mut state = template.slot_state();
+        for sequence in sequences.into_iter().chain(0..8) {
+            template.complete(&mut state, &mut frame, sequence, 99, 3);
+            prop_assert_eq!(reader::read(&frame[..end]), end);
+            prop_assert!(frame[end..].iter().all(|byte| *byte == 0));
+            let signature = Signature { stream_id: 7, time_ns: 0, trial_tag: 3, sequence };
+            prop_assert_eq!(Signature::find(&frame, SignatureForm::Headers, &[end]), Some((signature, end)));
+            prop_assert!(is_intact(&frame, end));
+        }
+    }
+
+    #[test]
     fn a_frame_replayed_is_the_frame_whatever_it_lacked(
         layers in stack(),
         more in 0usize..200,
@@ -251,13 +292,15 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..300),
         offsets in prop::collection::vec(0usize..400, 0..4),
         magic_at in 0usize..300,
+        form in prop_oneof![Just(SignatureForm::Payload), Just(SignatureForm::Headers)],
     ) {
         let mut frame = bytes;
         if let Some(bytes) = frame.get_mut(magic_at..magic_at + 4) {
-            bytes.copy_from_slice(&Signature::MAGIC_WORD.to_be_bytes());
+            bytes.copy_from_slice(&Signature::mark(form).word.to_be_bytes());
         }
-        if let Some((signature, offset)) = Signature::find(&frame, &offsets) {
-            prop_assert!(offsets.contains(&offset) && offset + SIGNATURE_BYTES <= frame.len());
+        if let Some((signature, offset)) = Signature::find(&frame, form, &offsets) {
+            let end = if form == SignatureForm::Payload { offset + SIGNATURE_BYTES } else { offset };
+            prop_assert!(offsets.contains(&offset) && end <= frame.len());
             prop_assert!(signature.sequence < 1 << 40 && signature.time_ns < 1 << 48);
         }
         for offset in offsets {

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from nodrop.model.base import Value
-from nodrop.model.bras import TagPlan, TtlHandling
+from nodrop.model.bras import SmallFrames, TagPlan, TtlHandling
 from nodrop.units import parse_pps
 
 
@@ -24,6 +24,9 @@ class BrasConfig(Value):
     of PROX in random order."""
     seed: int = Field(default=1, ge=0, lt=2**63)
     """Seed of shuffled tags, and of the order of subscribers and destinations; from 0."""
+    small_frames: SmallFrames = "enlarge"
+    """How frames of 64 to 71 bytes are sent, which have no space for nodrop's signature: `enlarge`, with 72 bytes;
+    `exact`, in their size, with the signature in the IPv4 and UDP headers and hence without latency."""
     ttl: TtlHandling = "prox"
     """Directions in which `vnf-bras` decrements the TTL: `prox`, only downstream; `router`, both."""
     address: IPv4Address = IPv4Address("21.22.23.24")
@@ -38,4 +41,4 @@ class BrasConfig(Value):
         Annotated[float, Field(gt=0, le=1e12), BeforeValidator(parse_pps, json_schema_input_type=float | str)] | None
     ) = None
     """Rate of the ARP requests before the measurement, one per subscriber, e.g. `5kpps`; null: 50 kpps to `vnf-bras`,
-    5 kpps to others."""
+    at most half of its `vnf.capacity`, 5 kpps to others."""

@@ -320,7 +320,7 @@ class VnfConfig(Value):
     capacity: Load | None = None
     """Limit of the frames per second that each VNF forwards over all its ports, e.g. `20kpps`: a SUT of known capacity,
     to test a tester or a comparison. It catches up after up to 50 ms in which it was idle or off its CPU, unless
-    `buffer` is set. Null: no limit. `vnf-l2`, `vnf-l3`."""
+    `buffer` is set. Null: no limit. `vnf-l2`, `vnf-l3`, `vnf-bras`."""
     buffer: int | None = Field(default=None, ge=1, le=1000000)
     """Frames that an ideal queue of that capacity holds: the arrival times of the frames decide exactly which are
     dropped, and idle time earns no credit; 1 to 1000000. Requires `capacity`."""

@@ -48,8 +48,8 @@ in flight take up to 2 s of it."""
 ANNOUNCEMENT_CATCH_UP_S = 10.0
 """A late announcement is as good, so none is left out after a stall."""
 ANNOUNCEMENTS_MAX = 3
-VERIFICATION_RATIO = 2.0
-"""Rate of the test frames that verify announcements, as a multiple of the announcements' rate."""
+UNVERIFIED_PPS = 1.0
+"""Rate of the streams from announced stations while frames to these verify the announcement; it cannot be 0."""
 CHECK_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = 3.0
 PROGRESS_S = 1.0
@@ -252,7 +252,8 @@ class EngineMeasurer:
             engine.request(self._open_request(announcement.traffic), ANSWER_TIMEOUT_S)
             self._send_once(engine, [load_pps], count)
             opened = engine.request(self._open_request(traffic), ANSWER_TIMEOUT_S)
-            reply = self._send_once(engine, [VERIFICATION_RATIO * load_pps] * len(traffic.streams), count)
+            loads_pps = [UNVERIFIED_PPS if stream.tx_port == tx_port else load_pps for stream in traffic.streams]
+            reply = self._send_once(engine, loads_pps, count)
             pairs = zip(traffic.streams, reply["streams"], strict=True)
             counts = [each for stream, each in pairs if stream.tx_port != tx_port]
             self._unreached_count = sum(each["offered_count"] - each["received_count"] for each in counts)
@@ -263,8 +264,8 @@ class EngineMeasurer:
         return opened
 
     def _send_once(self, engine: EngineProcess, loads_pps: list[float], frame_count: int) -> Reply:
-        """Send that many frames of each stream, however late; return the engine's reply."""
-        duration_s = frame_count / loads_pps[0]
+        """Send that many frames of each stream with the highest load, however late; return the engine's reply."""
+        duration_s = frame_count / max(loads_pps)
         trial = Trial(intended_load_pps=sum(loads_pps), duration_s=duration_s)
         request = self._request(trial, 0, WARM_UP) | {
             "loads_pps": loads_pps,

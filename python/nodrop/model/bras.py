@@ -8,6 +8,7 @@ from nodrop.model.base import Value
 
 TagPlan = Literal["prox", "shifted", "shuffled"]
 TtlHandling = Literal["prox", "router"]
+SmallFrames = Literal["enlarge", "exact"]
 
 
 class BrasTables(Value):

@@ -165,6 +165,11 @@ class Replay(ReplaySource):
     cut_off_after: int | None = None
 
 
+SignatureForm = Literal["payload", "headers"]
+"""Where frames carry their signature: behind the headers, or, for the smallest frames, in the fields of the last two,
+IPv4 and UDP, which leave no space for a send time."""
+
+
 class Stream(Value):
     """Frames of the same headers, from one tester port to another."""
 
@@ -186,6 +191,7 @@ class Stream(Value):
     layers: tuple[Layer, ...] = Field(min_length=1)
     """Headers, outermost first."""
     ranges: tuple[FieldRange, ...] = Field(default=(), max_length=8)
+    signature: SignatureForm = "payload"
     rx_offsets: tuple[int, ...] = ()
     """Further offsets of the signature in received frames, if the SUT adds or removes headers."""
     arrival_fields: tuple[ArrivalField, ...] = ()

@@ -10,6 +10,7 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.bras import BrasTables
 from nodrop.model.choices import SutKind
+from nodrop.model.expectation import parse_expectation
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Arp, Ethernet, Gre, Ipv4, Layer, Mpls, Udp, Vlan
 from nodrop.model.neighbor import Announcement
@@ -21,13 +22,15 @@ from nodrop.model.traffic import (
     MaskedArrival,
     MaskedValues,
     RandomValues,
+    SignatureForm,
     SizeShare,
     Stream,
     TableArrival,
     Traffic,
 )
 from nodrop.plan.chain_ends import plan_chain_ends
-from nodrop.plan.frame_sizes import BEHIND_HEADERS_BYTES, SizeOrder
+from nodrop.plan.frame_sizes import BEHIND_HEADERS_BYTES, FCS_BYTES, SizeOrder, plan_sizes
+from nodrop.rates import SearchedRate, parse_rate
 
 SUTS: frozenset[SutKind] = frozenset({"vnf-bras", "ext"})
 REPLACED_KEYS = ("flow_count", "flows", "tunnel", "vlans", "networks", "routers", "gateways", "traffic")
@@ -40,6 +43,8 @@ UDP_PACKET_BYTES = 28
 CPE_SIGNATURE_AT, CORE_SIGNATURE_AT = CPE_HEADER_BYTES + UDP_PACKET_BYTES, CORE_HEADER_BYTES + UDP_PACKET_BYTES
 """Offset of the signature on each side."""
 SMALLEST_CPE_BYTES = CPE_SIGNATURE_AT + BEHIND_HEADERS_BYTES
+EMPTY_CORE_BYTES = CORE_SIGNATURE_AT + FCS_BYTES
+"""Frame on the core side with an empty UDP datagram."""
 TAG_BYTES = 4
 SUBSCRIBER_BITS = 8
 """Bits of a subscriber's number in the C-tag; the others are in the S-tag."""
@@ -74,7 +79,17 @@ def use_workload(config: Config) -> Config:
     if "sut" not in config.model_fields_set and not config.ports:
         config = config.replace(sut="vnf-bras")
     _check(config)
+    if has_exact_small_frames(config, plan_sizes(config)[0]):
+        _check_exact_small_frames(config)
+        latency = config.latency.replace(enabled=False)
+        config = config.replace(latency=latency, engine=config.engine.replace(latency_every=0))
     return config
+
+
+def has_exact_small_frames(config: Config, sizes: tuple[SizeShare, ...]) -> bool:
+    """Return whether frames have no space for a signature behind their headers, and are not enlarged."""
+    smallest = min(size.frame_bytes for size in sizes)
+    return config.bras.small_frames == "exact" and smallest < SMALLEST_CPE_BYTES
 
 
 def plan_tables(config: Config) -> BrasTables:
@@ -94,7 +109,10 @@ def plan_tables(config: Config) -> BrasTables:
 def build_streams(config: Config, lab: LabPlan, sizes: tuple[SizeShare, ...], order: SizeOrder) -> Iterator[Stream]:
     """Yield the stream of each direction; `sizes` are those on the subscribers' side."""
     ((cpe, core),) = plan_chain_ends(config, lab)
-    sizes = tuple(size.replace(frame_bytes=max(size.frame_bytes, SMALLEST_CPE_BYTES)) for size in sizes)
+    is_exact = has_exact_small_frames(config, sizes)
+    signature: SignatureForm = "headers" if is_exact else "payload"
+    if not is_exact:
+        sizes = tuple(size.replace(frame_bytes=max(size.frame_bytes, SMALLEST_CPE_BYTES)) for size in sizes)
     forward = config.traffic.forward
     yield Stream(
         stream_id=0,
@@ -103,6 +121,7 @@ def build_streams(config: Config, lab: LabPlan, sizes: tuple[SizeShare, ...], or
         share=forward if config.bidirectional else 1.0,
         sizes=sizes,
         size_order=order,
+        signature=signature,
         layers=(
             *_build_cpe_headers(config, cpe.tester_mac, cpe.next_mac),
             *_build_packet(str(config.bras.subscriber_address), str(DESTINATIONS)),
@@ -117,8 +136,12 @@ def build_streams(config: Config, lab: LabPlan, sizes: tuple[SizeShare, ...], or
             tx_port=core.port,
             rx_port=cpe.port,
             share=1 - forward,
-            sizes=tuple(size.replace(frame_bytes=size.frame_bytes + CORE_EXTRA_BYTES) for size in sizes),
+            sizes=tuple(
+                size.replace(frame_bytes=EMPTY_CORE_BYTES if is_exact else size.frame_bytes + CORE_EXTRA_BYTES)
+                for size in sizes
+            ),
             size_order=order,
+            signature=signature,
             layers=(
                 Ethernet(src=core.tester_mac, dst=core.next_mac),
                 Mpls(label=config.bras.label),
@@ -161,19 +184,33 @@ def plan_announcement(config: Config, lab: LabPlan) -> Announcement | None:
     return Announcement(
         traffic=Traffic(streams=(stream,)),
         frame_count=config.bras.subscribers,
-        load_pps=config.bras.arp_rate or (ARP_PPS if lab.sut == "vnf-bras" else REMOTE_ARP_PPS),
+        load_pps=config.bras.arp_rate or _choose_arp_pps(lab),
         repeat_s=REPEAT_S,
     )
 
 
-def list_size_warnings(sizes: tuple[SizeShare, ...]) -> Iterator[str]:
-    """Yield the sizes that the headers and the signature enlarge."""
+def _choose_arp_pps(lab: LabPlan) -> float:
+    """Return a rate of ARP requests that the BRAS surely learns from."""
+    if lab.sut != "vnf-bras":
+        return REMOTE_ARP_PPS
+    return min(ARP_PPS, lab.sut_capacity_pps / 2) if lab.sut_capacity_pps else ARP_PPS
+
+
+def list_size_warnings(config: Config, sizes: tuple[SizeShare, ...]) -> Iterator[str]:
+    """Yield the sizes that the headers and the signature enlarge, or that no latency is measured."""
+    if has_exact_small_frames(config, sizes):
+        (size,) = sizes
+        yield (
+            f"no latency is measured: frames of {size.frame_bytes} bytes ({EMPTY_CORE_BYTES} on the core side) have no "
+            "space for a send time"
+        )
+        return
     for size in sizes:
         if size.frame_bytes < SMALLEST_CPE_BYTES:
             yield (
                 f"frames of {size.frame_bytes} bytes are sent with {SMALLEST_CPE_BYTES} on the subscribers' side and "
                 f"{SMALLEST_CPE_BYTES + CORE_EXTRA_BYTES} on the core side, to which all rates refer: two VLAN tags, "
-                "IPv4, UDP and the signature need that; ETSI's smallest frame has no space for a signature"
+                "IPv4, UDP and the signature need that; bras.small_frames: exact sends them unchanged, without latency"
             )
 
 
@@ -202,6 +239,24 @@ def _check(config: Config) -> None:
             "macs: missing, the BRAS is addressed by the MAC addresses of its ports; write those on the subscribers' "
             "and on the core side, e.g. [02:00:00:00:01:00, 02:00:00:00:01:01]"
         )
+
+
+def _check_exact_small_frames(config: Config) -> None:
+    """Raise ConfigError for several sizes at a time, and for a rate or expectation that needs the latency."""
+    reason = f"frames below {SMALLEST_CPE_BYTES} bytes have no send time (bras.small_frames: exact)"
+    remedy = "or write bras.small_frames: enlarge"
+    if len(plan_sizes(config)[0]) > 1:
+        raise ConfigError(
+            f"frame_bytes: a mix has one form of signature, but {reason}; write sizes one by one, {remedy}"
+        )
+    rate = parse_rate(config.rate)
+    if isinstance(rate, SearchedRate) and rate.load_ratio:
+        raise ConfigError(
+            f"rate: {config.rate} measures the latency, but {reason}; write a rate without a share, {remedy}"
+        )
+    for expectation in map(parse_expectation, config.expect):
+        if expectation.figure == "latency":
+            raise ConfigError(f"expect: {expectation.text} needs the latency, but {reason}; remove it, {remedy}")
 
 
 def _build_cpe_headers(config: Config, src: str, dst: str) -> tuple[Layer, ...]:

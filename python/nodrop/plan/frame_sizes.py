@@ -9,8 +9,8 @@ from nodrop.errors import ConfigError
 from nodrop.model.traffic import SizeShare
 
 SizeOrder = Literal["mixed", "listed"]
-BEHIND_HEADERS_BYTES = 18 + 4
-"""Signature and FCS."""
+SIGNATURE_BYTES, FCS_BYTES = 18, 4
+BEHIND_HEADERS_BYTES = SIGNATURE_BYTES + FCS_BYTES
 
 
 def plan_sizes(config: Config) -> tuple[tuple[SizeShare, ...], SizeOrder]:
