@@ -127,6 +127,7 @@ fn request(loads_pps: Vec<f64>, latency_every: Option<u64>) -> TrialRequest {
         loss_check_s: 0.008,
         catch_up_max_s: 0.02,
         latency_every,
+        loss_run_max: 0,
         histograms: false,
         capture: None,
         sut_pids: Vec::new(),

@@ -60,7 +60,10 @@ impl Receiver {
                 arrival_check: stream.frames.arrival_check(),
             })
             .collect();
-        Self { lane: ReceiveLane::new(&incoming, trial_tag, 1), shared: SharedCounters::new(0, 0, streams.len(), 0) }
+        Self {
+            lane: ReceiveLane::new(&incoming, trial_tag, 1, usize::MAX),
+            shared: SharedCounters::new(0, 0, streams.len(), 0),
+        }
     }
 
     /// Receive a batch of waiting frames; return their number.

@@ -15,6 +15,7 @@ mod histogram;
 mod host_snapshot;
 mod live_loss;
 mod loss_runs;
+mod loss_timeline;
 mod neighbors;
 mod pacer;
 mod path_check;

@@ -1,6 +1,6 @@
 //! The receive path of one port: assigns frames to streams, counts and times them.
 
-use nodrop_model::SignatureForm;
+use nodrop_model::{FrameTimes, SignatureForm};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, SNAP_BYTES};
 use nodrop_wire::{ArrivalCheck, Signature, is_intact, wrapping_elapsed_ns};
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::histogram::Durations;
+use crate::loss_timeline::LossTimeline;
 use crate::shared_counters::SharedCounters;
 use crate::tracker::{Arrival, Tracker};
 
@@ -45,6 +46,8 @@ pub(crate) struct Inbox {
     /// Index of its series in `ReceiveLane::times`.
     times: usize,
     pub(crate) tracker: Tracker,
+    /// Runs of lost frames, in nanoseconds since the epoch; None if they are not requested.
+    pub(crate) timeline: Option<LossTimeline>,
     /// Arrival time of the latest frame; zero before the first.
     last_time_ns: u64,
     pub(crate) gap_max_ns: u64,
@@ -85,6 +88,8 @@ pub(crate) struct ReceiveLane {
     offsets: Vec<usize>,
     signature: SignatureForm,
     trial_tag: u8,
+    /// Number of loss runs that may still be stored.
+    loss_run_limit: usize,
     /// Latency is measured for every n-th frame of a stream; zero disables it.
     pub(crate) latency_every: u64,
     last_read_ns: Option<u64>,
@@ -97,7 +102,12 @@ pub(crate) struct ReceiveLane {
 }
 
 impl ReceiveLane {
-    pub(crate) fn new(streams: &[IncomingStream<'_>], trial_tag: u8, latency_every: u64) -> Self {
+    pub(crate) fn new(
+        streams: &[IncomingStream<'_>],
+        trial_tag: u8,
+        latency_every: u64,
+        loss_run_limit: usize,
+    ) -> Self {
         let mut offsets: Vec<usize> = streams.iter().flat_map(|stream| stream.rx_offsets).copied().collect();
         offsets.sort_unstable();
         offsets.dedup();
@@ -109,6 +119,7 @@ impl ReceiveLane {
             series: Vec::new(),
             times: Vec::new(),
             trial_tag,
+            loss_run_limit,
             latency_every,
             last_read_ns: None,
             resume_ns: 0,
@@ -124,6 +135,7 @@ impl ReceiveLane {
                 series,
                 times,
                 tracker: Tracker::new(streams.len()),
+                timeline: (loss_run_limit > 0).then(LossTimeline::default),
                 last_time_ns: 0,
                 gap_max_ns: 0,
                 last: None,
@@ -201,7 +213,14 @@ impl ReceiveLane {
         let Some(index) = self.inbox_index.get(usize::from(signature.stream_id)) else { return };
         let Some(inbox) = self.inboxes.get_mut(usize::from(*index)) else { return };
         let series = &mut self.series[inbox.series];
-        match inbox.tracker.record(signature.sequence, self.loss_check) {
+        let arrival = inbox.tracker.record(signature.sequence, self.loss_check);
+        if let Some(timeline) = &mut inbox.timeline {
+            let received_ns = time_ns as i64;
+            let sent_ns = received_ns - wrapping_elapsed_ns(time_ns, signature.time_ns);
+            let times = FrameTimes { sent_ns, received_ns };
+            timeline.record(arrival, signature.sequence, times, &mut self.loss_run_limit);
+        }
+        match arrival {
             Arrival::Duplicate => return,
             Arrival::InOrder { skipped } => series.missing += skipped,
             Arrival::OutOfOrder { overdue } => {

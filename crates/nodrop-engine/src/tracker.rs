@@ -106,6 +106,12 @@ impl Tracker {
         self.received_count
     }
 
+    /// Return the number after the highest that arrived.
+    #[must_use]
+    pub fn next_expected(&self) -> u64 {
+        self.next_expected
+    }
+
     /// Return the repeated arrivals.
     #[must_use]
     pub fn duplicate_count(&self) -> u64 {

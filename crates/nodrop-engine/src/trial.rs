@@ -1,7 +1,7 @@
 //! A trial from start to reply: assigns work to threads, runs them, and collects the counts.
 
 use nodrop_model::{SignatureForm, TrialReply, TrialRequest, Window};
-use nodrop_port::clock::Clock;
+use nodrop_port::clock::{Clock, WallOffset};
 use nodrop_port::sched::ThreadTimes;
 use nodrop_port::{PortError, Receive, Transmit};
 use std::sync::atomic::Ordering::Relaxed;
@@ -45,6 +45,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let has_self_paced = workers.iter().any(is_self_paced);
     let head_start_ns = if has_self_paced { SELF_PACED_HEAD_START_NS } else { HEAD_START_NS };
     let start_ns = clock.steady_ns() + head_start_ns;
+    let begin_unix_ns = start_ns.wrapping_add(WallOffset::new(clock).current(clock));
     let shared = SharedCounters::new(start_ns, context.duration_ns(), context.series.counts.count(), sending_ports);
     shared.grace_ns.store(context.request.end_grace_ns(), Relaxed);
     let samplers = SpeedSamplers::new(context.request.disturbances.as_ref(), context.cores);
@@ -71,13 +72,13 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let (timeline, slots, cpus, cpu_speeds) = conductor.finish();
     let other_work = other_work.map(|meter| meter.read(&cpus)).unwrap_or_default();
     let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
-    let counts = Counts::collect(&workers, streams, context, end_ns);
+    let counts = Counts::collect(&workers, streams, context, end_ns, begin_unix_ns);
     drop(workers);
     let drops = take_drop_counts(ports)? + counts.rejected_count;
     let queue_slots = ports.iter().map(|port| port.rx.queue_slots()).min().unwrap_or(0);
     let reply = reply(context, counts, timeline, slots, &usage, drops, queue_slots);
     let other_work = if reply.windows.disturbed_time.time_s.is_empty() { Vec::new() } else { other_work };
-    Ok(TrialReply { other_work, cpu_speeds, ..reply })
+    Ok(TrialReply { begin_unix_ns, other_work, cpu_speeds, ..reply })
 }
 
 /// Discard frames that arrived after the last trial, and their drop counts.
@@ -127,7 +128,12 @@ fn assign<'a, T: Transmit, R: Receive>(
             workers[thread].senders.push(Sender { index, port: &mut port.tx, lane });
         }
         if !incoming.is_empty() {
-            let lane = ReceiveLane::new(&incoming, context.tag, latency_every(&incoming, context));
+            let lane = ReceiveLane::new(
+                &incoming,
+                context.tag,
+                latency_every(&incoming, context),
+                context.request.loss_run_max,
+            );
             let thread = first_receiver + index % receiving_threads;
             workers[thread].receivers.push(Receiver { port: &mut port.rx, lane });
         }

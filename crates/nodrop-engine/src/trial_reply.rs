@@ -36,12 +36,13 @@ fn longest_wait_ns(times: &[ThreadTimes], core_count: usize) -> u64 {
 }
 
 impl Counts {
-    /// Collect the counts of a trial whose sending was to end at `end_ns`.
+    /// Collect the counts of a trial whose sending was to end at `end_ns`, and began at `begin_unix_ns`.
     pub(crate) fn collect<T, R>(
         workers: &[Worker<'_, T, R>],
         streams: &[Stream],
         context: &TrialContext<'_>,
         end_ns: u64,
+        begin_unix_ns: u64,
     ) -> Self {
         let mut counts = Self::zero(streams, context);
         let cpu_times: Vec<ThreadTimes> = workers.iter().map(|worker| worker.cpu_times).collect();
@@ -51,7 +52,7 @@ impl Counts {
         }
         counts.senders.sort_by_key(|sender| sender.port);
         for lane in workers.iter().flat_map(|worker| &worker.receivers).map(|receiver| &receiver.lane) {
-            counts.add_received(lane, context.request.histograms);
+            counts.add_received(lane, context.request.histograms, begin_unix_ns);
         }
         for stream in &mut counts.streams {
             stream.lost_count = stream.offered_count.saturating_sub(stream.received_count);
@@ -74,6 +75,7 @@ impl Counts {
             out_of_order_count: 0,
             reordering: None,
             loss_runs: None,
+            loss_timeline: Vec::new(),
             arrival_gap_max_ns: 0,
         };
         let direction = |series: &nodrop_model::Series| DirectionTimes {
@@ -106,7 +108,7 @@ impl Counts {
         self.senders.push(sender.lane.times.summary(sender.index));
     }
 
-    fn add_received(&mut self, lane: &ReceiveLane, histograms: bool) {
+    fn add_received(&mut self, lane: &ReceiveLane, histograms: bool, begin_unix_ns: u64) {
         self.receive_gap_max_ns = self.receive_gap_max_ns.max(lane.gap_max_ns);
         self.corrupted_count += lane.corrupted_count;
         for inbox in &lane.inboxes {
@@ -118,6 +120,10 @@ impl Counts {
             stream.reordering = inbox.tracker.reordering().cloned();
             stream.out_of_order_count = stream.reordering.as_ref().map_or(0, |reordering| reordering.count);
             stream.loss_runs = inbox.tracker.loss_runs(stream.offered_count);
+            if let Some(timeline) = &inbox.timeline {
+                let runs = timeline.runs(inbox.tracker.next_expected(), stream.offered_count);
+                stream.loss_timeline = runs.into_iter().map(|run| run.since(begin_unix_ns as i64)).collect();
+            }
             stream.arrival_gap_max_ns = inbox.gap_max_ns;
         }
         for timed in &lane.times {
@@ -189,6 +195,7 @@ pub(crate) fn reply(
     };
     TrialReply {
         trial_id: context.request.trial_id,
+        begin_unix_ns: 0,
         duration_s: timeline.sent_for_s,
         stopped_early: timeline.stopped_early,
         stopped_by: timeline.stopped_by,

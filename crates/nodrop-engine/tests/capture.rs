@@ -46,6 +46,7 @@ fn trial(capture: CaptureRequest) -> Result<(TrialReply, FileFrames), String> {
         loss_check_s: 0.008,
         catch_up_max_s: 60.0,
         latency_every: None,
+        loss_run_max: 0,
         histograms: false,
         capture: Some(Box::new(capture)),
         sut_pids: Vec::new(),

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use nodrop_engine::{Engine, Port, Stream};
-use nodrop_model::{LoadPattern, StreamCounts, StreamSpec, TrialReply, TrialRequest};
+use nodrop_model::{LoadPattern, LossRuns, StreamCounts, StreamSpec, TrialReply, TrialRequest};
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx};
 use nodrop_port::{PortError, Receive, ReceivedFrame};
@@ -93,24 +93,35 @@ fn extents(order: &[u64]) -> Vec<u64> {
     order.iter().enumerate().filter_map(extent).collect()
 }
 
-/// RFC 3357: number of runs of lost frames, and the longest.
-fn loss_runs(order: &[u64], offered_count: u64) -> (u64, u64) {
+/// RFC 3357: first sequence number and length of each run of lost frames.
+fn loss_runs(order: &[u64], offered_count: u64) -> Vec<(u64, u64)> {
     let arrived: BTreeSet<u64> = order.iter().copied().collect();
-    let (mut runs, mut run, mut longest) = (0, 0, 0);
-    for sequence in 0..offered_count {
-        run = if arrived.contains(&sequence) { 0 } else { run + 1 };
-        runs += u64::from(run == 1);
-        longest = longest.max(run);
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for sequence in (0..offered_count).filter(|sequence| !arrived.contains(sequence)) {
+        match runs.last_mut() {
+            Some((first, count)) if *first + *count == sequence => *count += 1,
+            _ => runs.push((sequence, 1)),
+        }
     }
-    (runs, longest)
+    runs
 }
 
 fn compare(actual: &StreamCounts, delivered: &Delivered) {
     let (order, repeats) = first_arrivals(delivered, actual.stream_id);
     assert_eq!((actual.received_count, actual.duplicate_count), (order.len() as u64, repeats));
     assert_eq!(actual.lost_count, actual.offered_count - order.len() as u64);
-    let runs = actual.loss_runs.map_or((0, 0), |runs| (runs.count, runs.longest));
-    assert_eq!(runs, loss_runs(&order, actual.offered_count));
+    let runs = loss_runs(&order, actual.offered_count);
+    let (count, longest) = (runs.len() as u64, runs.iter().map(|(_, count)| *count).max());
+    assert_eq!(actual.loss_runs, longest.map(|longest| LossRuns { count, longest }));
+    let timeline: Vec<_> = actual.loss_timeline.iter().map(|run| (run.first_sequence, run.count)).collect();
+    assert_eq!(timeline, runs);
+    for run in &actual.loss_timeline {
+        let end = run.first_sequence + run.count;
+        assert_eq!((run.before.is_none(), run.after.is_none()), (run.first_sequence == 0, end == actual.offered_count));
+        if let (Some(before), Some(after)) = (run.before, run.after) {
+            assert!(before.sent_ns <= after.sent_ns && before.sent_ns <= before.received_ns);
+        }
+    }
     let extents = extents(&order);
     assert_eq!(actual.out_of_order_count, extents.len() as u64);
     assert_eq!(actual.reordering.is_some(), !extents.is_empty());
@@ -154,6 +165,7 @@ fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
         loss_check_s: 0.008,
         catch_up_max_s: 60.0,
         latency_every: None,
+        loss_run_max: 1 << 16,
         histograms: false,
         capture: None,
         sut_pids: Vec::new(),

@@ -45,6 +45,7 @@ fn thirty_trials_take_no_more_memory_than_three() {
         loss_check_s: 0.005,
         catch_up_max_s: 1.0,
         latency_every: None,
+        loss_run_max: 0,
         histograms: true,
         capture: None,
         sut_pids: Vec::new(),

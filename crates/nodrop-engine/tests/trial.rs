@@ -37,6 +37,7 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
         loss_check_s: 0.008,
         catch_up_max_s: 60.0,
         latency_every: None,
+        loss_run_max: 0,
         histograms: true,
         capture: None,
         sut_pids: Vec::new(),

@@ -24,7 +24,7 @@ pub use field_program::{ChecksumUpdate, CountingField, FieldProgram};
 pub use layout::{ChecksumLayout, FieldLayout, LayerLayout, LayoutReply, LayoutRequest, StreamLayout, Words};
 pub use neighbor::{NeighborCounts, Query, ResolveReply, ResolveRequest, ResolvedAddress, Station};
 pub use pattern::{LoadPattern, StairDirection};
-pub use quality::{LossRuns, Reordering};
+pub use quality::{FrameTimes, LossRun, LossRuns, Reordering};
 pub use reply::{
     CheckArrival, CheckReply, CloseReply, CompileReply, DirectionCheck, ErrorKind, ErrorReply, Hello, InspectReply,
     OpenReply, PortFacts, ProbeReply, Reply, Series, StreamCounts, Timestamping, TrialReply, Window, Windows,

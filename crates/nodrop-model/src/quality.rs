@@ -25,3 +25,37 @@ pub struct LossRuns {
     /// Frames in the longest run.
     pub longest: u64,
 }
+
+/// Times of a frame that arrived, in nanoseconds since the first frame of the trial was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FrameTimes {
+    /// Send time.
+    pub sent_ns: i64,
+    /// Arrival time.
+    pub received_ns: i64,
+}
+
+/// A run of consecutive lost frames and the frames around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LossRun {
+    /// Sequence number of the first lost frame in its stream, from 0.
+    pub first_sequence: u64,
+    /// Number of lost frames.
+    pub count: u64,
+    /// The frame before the run; None if the run begins with the stream's first frame.
+    pub before: Option<FrameTimes>,
+    /// The frame after the run; None if the run lasts until the end of the trial.
+    pub after: Option<FrameTimes>,
+}
+
+impl LossRun {
+    /// Return the run with times relative to `begin_ns`.
+    #[must_use]
+    pub fn since(self, begin_ns: i64) -> Self {
+        let shift = |frame: FrameTimes| FrameTimes {
+            sent_ns: frame.sent_ns - begin_ns,
+            received_ns: frame.received_ns - begin_ns,
+        };
+        Self { before: self.before.map(shift), after: self.after.map(shift), ..self }
+    }
+}

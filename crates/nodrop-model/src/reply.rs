@@ -8,7 +8,7 @@ use crate::disturbance::{CpuSpeed, DisturbedTime, OtherWork, UndisturbedCounts};
 use crate::doubt::Doubt;
 use crate::layout::LayoutReply;
 use crate::neighbor::{NeighborCounts, ResolveReply};
-use crate::quality::{LossRuns, Reordering};
+use crate::quality::{LossRun, LossRuns, Reordering};
 use crate::stop::StopClause;
 use crate::times::{DirectionTimes, SenderTimes};
 use crate::traffic::SizeShare;
@@ -221,6 +221,10 @@ pub struct StreamCounts {
     pub reordering: Option<Reordering>,
     /// Runs of consecutive lost frames; None if no frame was lost.
     pub loss_runs: Option<LossRuns>,
+    /// The runs in time, by sequence number, if the request limits their number; fewer than `loss_runs` counts if they
+    /// exceed the limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loss_timeline: Vec<LossRun>,
     /// Longest time between two arrivals.
     pub arrival_gap_max_ns: u64,
 }
@@ -261,6 +265,9 @@ pub struct Windows {
 pub struct TrialReply {
     /// The trial.
     pub trial_id: u64,
+    /// Time at which the first frame was due, in nanoseconds since the epoch.
+    #[serde(default)]
+    pub begin_unix_ns: u64,
     /// Actual sending time, in seconds.
     pub duration_s: f64,
     /// A stop rule or a `stop` request ended the trial.

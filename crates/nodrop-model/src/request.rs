@@ -194,6 +194,9 @@ pub struct TrialRequest {
     /// frames per second and port, fewer above.
     #[serde(default)]
     pub latency_every: Option<u64>,
+    /// Maximum number of loss runs to report with their times, per receiving port. Default: none.
+    #[serde(default)]
+    pub loss_run_max: usize,
     /// Whether to return the full latency histograms.
     #[serde(default)]
     pub histograms: bool,
