@@ -29,6 +29,8 @@ pub enum Cause {
     UnknownVlan,
     /// MAC address without a port.
     UnknownStation,
+    /// No instance of the VNF is in service.
+    NoInstance,
     /// Pair of VLAN tags (or no pair) without a subscriber at this port.
     UnknownTags,
     /// GRE key without a subscriber.
@@ -43,7 +45,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::ReceiveDropped,
         Self::QueueFull,
         Self::TooLong,
@@ -57,6 +59,7 @@ impl Cause {
         Self::Unresolved,
         Self::UnknownVlan,
         Self::UnknownStation,
+        Self::NoInstance,
         Self::UnknownTags,
         Self::UnknownKey,
         Self::ArpMissing,
@@ -81,6 +84,7 @@ impl Cause {
             Self::Unresolved => "unresolved",
             Self::UnknownVlan => "unknown_vlan",
             Self::UnknownStation => "unknown_station",
+            Self::NoInstance => "no_instance",
             Self::UnknownTags => "unknown_tags",
             Self::UnknownKey => "unknown_key",
             Self::ArpMissing => "arp_missing",

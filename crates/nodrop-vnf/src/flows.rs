@@ -68,6 +68,14 @@ impl<N: Network> Network for FlowTable<N> {
         self.network.handle(frame, from, now_ms)
     }
 
+    fn due_ms(&self) -> Option<u64> {
+        self.network.due_ms()
+    }
+
+    fn originate(&mut self, frame: &mut FrameBuffer, now_ms: u64) -> Option<usize> {
+        self.network.originate(frame, now_ms)
+    }
+
     fn group(&self, group: usize) -> &[usize] {
         self.network.group(group)
     }
@@ -79,12 +87,7 @@ impl<N: Network> Network for FlowTable<N> {
 
 /// Return the key of a frame's flow: addresses and ports for IPv4 and IPv6, MAC addresses otherwise.
 fn key(frame: &FrameBuffer) -> u64 {
-    let mut at = TYPE_AT;
-    for _ in 0..TAGS_MAX {
-        if frame.read(at).is_some_and(|kind| TAGS.contains(&kind)) {
-            at += TAG_BYTES;
-        }
-    }
+    let at = type_offset(frame);
     let header = at + 2;
     let flow = match frame.read(at) {
         Some(IPV4) => hash(frame, header + 12, 12),
@@ -92,6 +95,47 @@ fn key(frame: &FrameBuffer) -> u64 {
         _ => None,
     };
     flow.or_else(|| hash(frame, 0, TYPE_AT)).unwrap_or(1)
+}
+
+/// Return a key that is the same for both directions of a flow.
+pub(crate) fn symmetric_key(frame: &FrameBuffer) -> u64 {
+    let at = type_offset(frame);
+    let header = at + 2;
+    let ends = match frame.read(at) {
+        Some(IPV4) => [0, 1].map(|end| join(hash(frame, header + 12 + 4 * end, 4), port(frame, header + 20 + 2 * end))),
+        Some(IPV6) => {
+            [0, 1].map(|end| join(hash(frame, header + 8 + 16 * end, 16), port(frame, header + 40 + 2 * end)))
+        }
+        _ => [None, None],
+    };
+    let [source, destination] = ends.map(|end| end.map(mix));
+    source.zip(destination).map_or(1, |(source, destination)| source.wrapping_add(destination))
+}
+
+/// Return the offset of the EtherType behind VLAN tags.
+fn type_offset(frame: &FrameBuffer) -> usize {
+    let mut at = TYPE_AT;
+    for _ in 0..TAGS_MAX {
+        if frame.read(at).is_some_and(|kind| TAGS.contains(&kind)) {
+            at += TAG_BYTES;
+        }
+    }
+    at
+}
+
+fn port(frame: &FrameBuffer, at: usize) -> u16 {
+    frame.read(at).map_or(0, u16::from_be_bytes)
+}
+
+fn join(address: Option<u64>, port: u16) -> Option<u64> {
+    address.map(|address| address ^ u64::from(port))
+}
+
+/// Distribute the bits of a key over a word (finalizer of SplitMix64).
+pub(crate) fn mix(key: u64) -> u64 {
+    let mixed = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
 }
 
 /// Return a hash of `length` bytes, a multiple of four; never 0, which marks a free entry.

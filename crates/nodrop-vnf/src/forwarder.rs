@@ -136,16 +136,38 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
                 self.publish_counters()?;
                 published = true;
             }
-            waiter.wait(if published { SLEEP_MAX_MS } else { self.pace.quiet_before_publish.as_millis() as i32 })?;
+            let wait_ms = if published { SLEEP_MAX_MS } else { self.pace.quiet_before_publish.as_millis() as i32 };
+            let due_ms = self.network.due_ms().map(|due_ms| due_ms.saturating_sub(self.now_ms()));
+            waiter.wait(due_ms.map_or(wait_ms, |due_ms| wait_ms.min(due_ms as i32)))?;
         }
     }
 
-    /// Process a batch from each port; return the number of frames received.
+    /// Process a batch from each port, and send the network function's own frames that are due; return the number of
+    /// frames received.
     ///
     /// # Errors
     /// If a port cannot receive or send any more.
     pub fn poll(&mut self) -> Result<usize, PortError> {
+        self.originate()?;
         (0..self.ports.len()).try_fold(0, |count, from| Ok(count + self.serve(from)?))
+    }
+
+    fn originate(&mut self) -> Result<(), PortError> {
+        let Some(due_ms) = self.network.due_ms() else { return Ok(()) };
+        let now_ms = self.now_ms();
+        if now_ms < due_ms {
+            return Ok(());
+        }
+        while let Some(port) = self.network.originate(&mut self.frames[0], now_ms) {
+            self.departures.clear();
+            self.departures.push(Departure { port, position: 0, originated: true });
+            self.send()?;
+        }
+        Ok(())
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.started.elapsed().as_millis() as u64
     }
 
     /// Return the counters of each port, including drops by the kernel.
@@ -216,7 +238,7 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
     }
 
     fn decide(&mut self, from: usize, count: usize) {
-        let now_ms = self.started.elapsed().as_millis() as u64;
+        let now_ms = self.now_ms();
         let Self { ports, network, frames, decisions, .. } = self;
         let counters = &mut ports[from].counters;
         decisions.clear();

@@ -2,10 +2,11 @@
 //!
 //! A [`Forwarder`] moves frames between ports on one thread and counts them. A [`Network`] function, which is pure,
 //! decides about each frame: the [`CrossConnect`], equivalent to testpmd in `mac` mode in a loopback VM, the
-//! [`Router`], the [`Bras`], or the [`EdgeSwitch`] between a tester's port and many chains. With [`Redirect`], the drivers forward
-//! instead.
+//! [`Router`], the [`Bras`], the [`EdgeSwitch`] between a tester's port and many chains, or the [`Balancer`] before a pool of
+//! instances. With [`Redirect`], the drivers forward instead.
 
 mod arp;
+mod balancer;
 mod bras;
 mod counters;
 mod edge;
@@ -18,6 +19,7 @@ mod l2;
 mod l3;
 mod xdp;
 
+pub use balancer::{Balancer, HealthCheck, MoveSchedule, Selection, Withdrawal};
 pub use bras::{
     Bras, BrasPort, BrasProfile, BrasSide, NEXT_HOPS_MAX, ROUTES_MAX, SUBSCRIBERS_MAX, TagPlan, TtlHandling,
 };
@@ -54,6 +56,16 @@ pub trait Network {
     ///
     /// `now_ms` is from any monotonic clock.
     fn handle(&mut self, frame: &mut FrameBuffer, from: usize, now_ms: u64) -> ForwardingDecision;
+
+    /// Return the time from which [`Network::originate`] has frames, in milliseconds; None if it never has any.
+    fn due_ms(&self) -> Option<u64> {
+        None
+    }
+
+    /// Write the next frame of the function's own that is due, and return the port to send it through; None if none is.
+    fn originate(&mut self, _frame: &mut FrameBuffer, _now_ms: u64) -> Option<usize> {
+        None
+    }
 
     /// Return the ports of a group to flood.
     fn group(&self, _group: usize) -> &[usize] {

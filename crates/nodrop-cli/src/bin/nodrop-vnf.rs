@@ -26,6 +26,8 @@ enum Forwarder {
     Bras(vnf::Bras),
     /// Switch between a tester's ports and many chains, by VLAN or MAC address, on one thread.
     Edge(vnf::Edge),
+    /// Balance flows over instances of a VNF between two ports, with health checks, on one thread.
+    Balancer(vnf::Balancer),
     /// Cross-connect two ports in their drivers by XDP programs.
     Xdp(vnf::Xdp),
 }
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Forwarder::L3(arguments) => vnf::run_l3(arguments),
         Forwarder::Bras(arguments) => vnf::run_bras(arguments),
         Forwarder::Edge(arguments) => vnf::run_edge(arguments),
+        Forwarder::Balancer(arguments) => vnf::run_balancer(arguments),
         Forwarder::Xdp(arguments) => vnf::run_xdp(arguments),
     };
     match result {

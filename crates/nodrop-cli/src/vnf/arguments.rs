@@ -9,7 +9,8 @@ use ipnet::IpNet;
 use nodrop_port::PortError;
 use nodrop_port::memory::{Memory, Pages};
 use nodrop_vnf::{
-    BrasProfile, FLOW_ENTRY_BYTES, NEXT_HOPS_MAX, Neighbor, Pace, ROUTES_MAX, SUBSCRIBERS_MAX, TagPlan, TtlHandling,
+    Balancer as BalancerNetwork, BrasProfile, FLOW_ENTRY_BYTES, HealthCheck, MoveSchedule, NEXT_HOPS_MAX, Neighbor,
+    Pace, ROUTES_MAX, SUBSCRIBERS_MAX, Selection, TagPlan, TtlHandling, Withdrawal,
 };
 use nodrop_wire::MacAddr;
 
@@ -59,6 +60,9 @@ pub struct CommonArguments {
     /// Sleep as soon as no frame is waiting, for a shared CPU.
     #[arg(long)]
     yielding: bool,
+    /// Time without a frame after which counters are published, in milliseconds; 1, or 100 with `--yielding`.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    publish_after: Option<u64>,
     /// Maximum forwarding rate over all ports, to test testers with a SUT of known capacity.
     #[arg(long, value_name = "PPS", value_parser = parse_capacity)]
     capacity: Option<f64>,
@@ -113,11 +117,13 @@ impl CommonArguments {
         }
     }
 
-    /// Return `pace` with the requested capacity and CPU sharing.
+    /// Return `pace` with the requested capacity, CPU sharing, and publication of counters.
     pub(super) fn pace(&self, pace: Pace) -> Pace {
         let frame_time = self.capacity.map_or(Duration::ZERO, |pps| Duration::from_secs_f64(1.0 / pps));
         let pace = Pace { frame_time, buffer_frames: self.buffer, ..pace };
-        if self.yielding { pace.for_shared_cpu() } else { pace }
+        let pace = if self.yielding { pace.for_shared_cpu() } else { pace };
+        let quiet_before_publish = self.publish_after.map_or(pace.quiet_before_publish, Duration::from_millis);
+        Pace { quiet_before_publish, ..pace }
     }
 }
 
@@ -253,6 +259,65 @@ pub struct Edge {
     pub(super) common: CommonArguments,
 }
 
+/// Arguments of the load balancer.
+#[derive(Args)]
+pub struct Balancer {
+    /// Port to a tester; required twice.
+    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE")]
+    pub(super) trunk: Vec<String>,
+    /// Ports to an instance, on the side of the first and of the second trunk; repeatable.
+    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE,right=INTERFACE")]
+    pub(super) instance: Vec<InstancePorts>,
+    /// Size of a trunk's receive queue, in frames.
+    #[arg(long, default_value_t = 4096)]
+    pub(super) trunk_slots: u32,
+    /// Time between two probes through an instance, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    probe_interval: u64,
+    /// Probes in a row that may be lost before an instance is down.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    probe_misses: u32,
+    /// Selection of the instance of a flow.
+    #[arg(long, value_enum, default_value_t)]
+    selection: InstanceSelection,
+    /// Time from a change of the instances in service until the first flow moves, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000))]
+    move_delay: u64,
+    /// Time between two flows that move, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000))]
+    move_interval: u64,
+    #[command(flatten)]
+    pub(super) common: CommonArguments,
+}
+
+impl Balancer {
+    /// Return the network function.
+    pub(super) fn network(&self) -> Result<BalancerNetwork, PortError> {
+        let count = self.instance.len();
+        if count > Withdrawal::INSTANCES_MAX {
+            let message = format!("found {count}; use at most {}", Withdrawal::INSTANCES_MAX);
+            return Err(option_error("--instance", message));
+        }
+        let check = HealthCheck { interval_ms: self.probe_interval, misses_max: self.probe_misses };
+        let schedule = MoveSchedule { delay_ms: self.move_delay, interval_ms: self.move_interval };
+        let selection = match self.selection {
+            InstanceSelection::Hash => Selection::Hash,
+            InstanceSelection::Standby => Selection::Standby,
+        };
+        Ok(BalancerNetwork::new(count, check, selection, schedule))
+    }
+}
+
+/// Selection of the instance of a flow.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum InstanceSelection {
+    /// By a hash of its addresses and ports.
+    #[default]
+    Hash,
+    /// The first instance in service.
+    Standby,
+}
+
 /// Arguments of the cross-connect in the drivers.
 #[derive(Args)]
 pub struct Xdp {
@@ -293,6 +358,13 @@ pub(super) struct AccessPort {
     pub(super) trunk: String,
     pub(super) vlan: Option<u16>,
     pub(super) mac: Option<MacAddr>,
+}
+
+/// The ports of a balancer to an instance.
+#[derive(Clone)]
+pub(super) struct InstancePorts {
+    pub(super) left: String,
+    pub(super) right: String,
 }
 
 /// A route, with the name of its port.
@@ -355,6 +427,16 @@ impl FromStr for AccessPort {
             return Err(expected_error(text, argument.expected));
         }
         argument.finish(port)
+    }
+}
+
+impl FromStr for InstancePorts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut argument = KeyValueArgument::new(text, "INTERFACE,right=INTERFACE such as eth1,right=eth2")?;
+        let ports = Self { left: argument.first.to_owned(), right: argument.take("right")? };
+        argument.finish(ports)
     }
 }
 

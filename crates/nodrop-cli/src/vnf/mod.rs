@@ -2,21 +2,21 @@
 
 mod arguments;
 
-use std::io;
+use std::io::{self, BufRead};
 
 use nodrop_port::af_packet::{PacketRx, PacketTx};
 use nodrop_port::af_xdp::{self, CopyMode, FrameSelection, Options, XdpRx, XdpTx};
 use nodrop_port::{PortError, Receive, Transmit, memory, thread};
 use nodrop_vnf::{
     Bras as BrasNetwork, BrasPort, BrasSide, Counters, CrossConnect, EdgePort, EdgeSwitch, FlowTable, Forwarder,
-    Network, Pace, Port, Redirect, RedirectPort, Router, RouterPort, StaticRoute,
+    Network, Pace, Port, Redirect, RedirectPort, Router, RouterPort, StaticRoute, Withdrawal,
 };
 use nodrop_wire::MacAddr;
 use serde_json::{Value, json};
 
 use crate::init_process;
 use arguments::{AccessPort, Backend, CommonArguments, L2Port, SidePort, option_error};
-pub use arguments::{Bras, Edge, L2, L3, Xdp};
+pub use arguments::{Balancer, Bras, Edge, L2, L3, Xdp};
 
 /// Ethernet header and two VLAN tags.
 const HEADER_BYTES: usize = 14 + 8;
@@ -110,6 +110,45 @@ pub fn run_edge(arguments: Edge) -> Result<(), PortError> {
     forward(&interfaces, switch, &common, Pace::EDGE)
 }
 
+/// Run a load balancer until standard input closes; lines `withdraw N` and `restore N` take an instance out of service
+/// and put it back, each acknowledged by a line.
+///
+/// # Errors
+/// Same as [`run_l2`].
+pub fn run_balancer(arguments: Balancer) -> Result<(), PortError> {
+    let balancer = arguments.network()?;
+    let (withdrawal, instance_count) = (balancer.withdrawal(), arguments.instance.len());
+    let Balancer { trunk, instance, trunk_slots, common, .. } = arguments;
+    let trunks: [String; 2] = trunk.try_into().map_err(|trunks: Vec<_>| {
+        option_error("--trunk", format!("found {}; a balancer needs exactly two", trunks.len()))
+    })?;
+    let interfaces: Vec<Interface> = trunks
+        .into_iter()
+        .map(|name| Interface { name, queue_slots: trunk_slots })
+        .chain(instance.iter().flat_map(|ports| [&ports.left, &ports.right]).map(|name| Interface::new(name, &common)))
+        .collect();
+    start(&common)?;
+    let control = move || obey_commands(&withdrawal, instance_count);
+    forward_under(&interfaces, balancer, &common, Pace::EDGE, control)
+}
+
+/// Carry out the commands on standard input, and exit at its end.
+fn obey_commands(withdrawal: &Withdrawal, instance_count: usize) {
+    for line in io::stdin().lock().lines().map_while(Result::ok) {
+        let (verb, instance) = line.split_once(' ').unwrap_or((&line, ""));
+        match (verb, instance.parse::<usize>()) {
+            ("withdraw", Ok(instance)) if instance < instance_count => withdrawal.withdraw(instance),
+            ("restore", Ok(instance)) if instance < instance_count => withdrawal.restore(instance),
+            _ => {
+                println!("{}", json!({"event": "error", "message": format!("{line:?} is no command")}));
+                continue;
+            }
+        }
+        println!("{}", json!({"event": "changed"}));
+    }
+    std::process::exit(0);
+}
+
 fn access_port(port: &AccessPort, trunks: &[String]) -> Result<EdgePort, PortError> {
     let AccessPort { interface, trunk, vlan, mac } = port;
     let trunk = trunks.iter().position(|name| name == trunk).ok_or_else(|| {
@@ -178,11 +217,22 @@ fn forward(
     common: &CommonArguments,
     pace: Pace,
 ) -> Result<(), PortError> {
+    forward_under(interfaces, network, common, pace, exit_at_end_of_input)
+}
+
+/// Open the ports and forward beside a thread that runs `control`, which ends the process.
+fn forward_under(
+    interfaces: &[Interface],
+    network: impl Network,
+    common: &CommonArguments,
+    pace: Pace,
+    control: impl FnOnce() + Send + 'static,
+) -> Result<(), PortError> {
     match common.table()? {
-        None => forward_with(interfaces, network, common, pace, &Value::Null),
+        None => forward_with(interfaces, network, common, pace, &Value::Null, control),
         Some(memory) => {
             let table = json!({"bytes": memory.len(), "large_page_bytes": memory.large_page_bytes()});
-            forward_with(interfaces, FlowTable::new(network, memory), common, pace, &table)
+            forward_with(interfaces, FlowTable::new(network, memory), common, pace, &table, control)
         }
     }
 }
@@ -194,10 +244,15 @@ fn forward_with(
     common: &CommonArguments,
     pace: Pace,
     table: &Value,
+    control: impl FnOnce() + Send + 'static,
 ) -> Result<(), PortError> {
     match common.backend {
-        Backend::AfPacket => serve(open(interfaces, |port| open_packet(port, common))?, network, common, pace, table),
-        Backend::AfXdp => serve(open(interfaces, |port| open_xdp(port, common))?, network, common, pace, table),
+        Backend::AfPacket => {
+            serve(open(interfaces, |port| open_packet(port, common))?, network, common, pace, table, control)
+        }
+        Backend::AfXdp => {
+            serve(open(interfaces, |port| open_xdp(port, common))?, network, common, pace, table, control)
+        }
     }
 }
 
@@ -236,9 +291,10 @@ fn serve<T: Transmit, R: Receive, N: Network>(
     common: &CommonArguments,
     pace: Pace,
     table: &Value,
+    control: impl FnOnce() + Send + 'static,
 ) -> Result<(), PortError> {
     let mut forwarder = Forwarder::new(ports, network, common.frame_bytes(), common.pace(pace))?;
-    std::thread::spawn(exit_at_end_of_input);
+    std::thread::spawn(control);
     println!("{}", json!({"event": "ready", "table": table}));
     forwarder.run()
 }
