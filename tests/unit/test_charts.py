@@ -37,6 +37,7 @@ from nodrop.model.goal import Limit
 from nodrop.model.latency import compute_latency_curve, merge_latency
 from nodrop.model.result import LatencyResult, RunResult
 from nodrop.model.trial import DirectionTimes
+from nodrop.model.trial_event import TrialEvent
 
 WIDE: dict[str, Any] = {"search__max_load": "37.5Mpps", "search__algorithm": "mlrsearch-01"}
 
@@ -227,6 +228,18 @@ def test_a_fixed_rate_is_drawn_over_time_and_a_search_is_not(tmp_path: Path) -> 
     require_sound(fixed_rate.build_chart(record_run(tmp_path, Step(3000.0), rate="10kpps", duration=1)))
     with pytest.raises(ConfigError, match="at a fixed rate"):
         fixed_rate.build_chart(record_run(tmp_path, MILLION))
+
+
+def test_events_of_a_trial_are_lines_in_both_panels(tmp_path: Path) -> None:
+    result = record_run(tmp_path, Step(3000.0), rate="10kpps", duration=1)
+    events = tuple(
+        TrialEvent(name=name, begin_s=at_s, end_s=at_s) for name, at_s in (("kill 0", 0.3), ("start 0", 0.6))
+    )
+    trials = tuple(trial.model_copy(update={"events": events}) for trial in result.trials)
+    chart = fixed_rate.build_chart(result.model_copy(update={"trials": trials}))
+    require_sound(chart)
+    assert chart.data["events"] == ({"time": 0.3, "name": "kill 0"}, {"time": 0.6, "name": "start 0"})
+    assert json.dumps(chart.definition).count('"data": {"name": "events"}') == 3
 
 
 def test_every_color_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_small_frames_are_enlarged_or_sent_without_latency() -> None:
         ({"traffic.imix": {64: 7, 594: 4}}, "frame_bytes: a mix has one form of signature"),
         ({"rate": "50%NDR"}, "rate: 50%NDR measures the latency"),
         ({"expect": ["p99@50%<50us"]}, "expect: p99@50%<50us needs the latency"),
+        ({"rate": "2kpps", "trial_events": ["3s command true"]}, "trial_events: '3s command true' needs the times"),
     ],
 )
 def test_small_frames_without_latency_go_with_nothing_that_needs_it(keys: dict[str, object], message: str) -> None:

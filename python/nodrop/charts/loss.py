@@ -33,20 +33,22 @@ def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
     trials_with_spans = list(zip(drawable, spans_by_trial, strict=True))
     texts = [_describe_trial(result, trial, spans) for trial, spans in trials_with_spans]
     lone = len(drawable) == 1
+    events = time_series.build_event_rows(drawable[0]) if lone else []
     return Chart(
         name="loss",
         title=f"{format_sut(result)}: {_format_title(drawable)}",
         subtitle=f"run {result.run_id}",
         note=_format_note(drawable),
         summary=" ".join(texts),
-        definition=_build_single_definition(spans_by_trial[0], unit)
+        definition=_build_single_definition(spans_by_trial[0], unit, has_events=bool(events))
         if lone
         else _build_grid_definition(result, drawable, spans_by_trial, unit),
         data={
             "rates": tuple(row for each in trials_with_spans for row in time_series.build_rate_rows(*each, unit)),
             "lost": tuple(row for each in trials_with_spans for row in time_series.build_lost_rows(*each, unit)),
             "lossless": tuple(row for each in trials_with_spans for row in time_series.build_lossless_rows(*each)),
-        },
+        }
+        | ({"events": tuple(events)} if events else {}),
     )
 
 
@@ -103,17 +105,15 @@ def _describe_trial(result: RunResult, trial: TrialResult, spans: Sequence[time_
     return "; ".join(part for part in parts if part) + "."
 
 
-def _build_single_definition(spans: Sequence[time_series.TrialSpan], unit: AxisUnit) -> Spec:
+def _build_single_definition(spans: Sequence[time_series.TrialSpan], unit: AxisUnit, *, has_events: bool) -> Spec:
     until_s = spans[-1].end_s
-    return {
-        "vconcat": [
-            time_series.build_rate_panel(None, unit, until_s, (theme.WIDTH, WIDE_HEIGHTS[0])),
-            time_series.build_lost_panel(
-                None, time_series.build_lost_scale([spans], unit), until_s, theme.WIDTH, WIDE_HEIGHTS[1]
-            ),
-        ],
-        "spacing": 8,
-    }
+    rates = time_series.build_rate_panel(None, unit, until_s, (theme.WIDTH, WIDE_HEIGHTS[0]))
+    scale = time_series.build_lost_scale([spans], unit)
+    lost = time_series.build_lost_panel(None, scale, until_s, theme.WIDTH, WIDE_HEIGHTS[1])
+    if has_events:
+        rates = time_series.mark_events(rates, until_s, has_labels=True)
+        lost = time_series.mark_events(lost, until_s, has_labels=False)
+    return {"vconcat": [rates, lost], "spacing": 8}
 
 
 def _build_grid_definition(

@@ -127,6 +127,29 @@ def build_lossless_rows(trial: TrialResult, spans: Sequence[TrialSpan]) -> list[
     return [] if any(span.lost_count > 0 for span in spans) else [{"trial": trial.index}]
 
 
+def build_event_rows(trial: TrialResult) -> list[Row]:
+    """Build a row for every event of a trial."""
+    return [{"time": event.begin_s, "name": event.name} for event in trial.events]
+
+
+def mark_events(panel: Spec, until_s: float, *, has_labels: bool) -> Spec:
+    """Return a panel of a single trial with a vertical line at the time of each event, and its name if requested."""
+    size = {key: panel[key] for key in ("width", "height")}
+    content = {key: value for key, value in panel.items() if key not in size}
+    layers = content.get("layer", [content])
+    time = _encode_time(until_s, "time", None) | {"axis": layers[0]["encoding"]["x"]["axis"]}
+    line = {
+        "mark": {"type": "rule", "color": theme.INK, "strokeDash": [2, 2], "aria": False},
+        "encoding": {"x": time, "tooltip": {"field": "name"}},
+    }
+    label = {
+        "mark": {"type": "text", "color": theme.INK, "align": "center", "baseline": "bottom", "y": -3},
+        "encoding": {"x": time, "text": {"field": "name"}},
+    }
+    rules = [line, label] if has_labels else [line]
+    return size | {"layer": [*layers, *({"data": {"name": "events"}} | rule for rule in rules)]}
+
+
 def format_worst_loss(spans: Sequence[TrialSpan]) -> str:
     """Format the time of the largest loss; empty without loss."""
     total = sum(span.lost_count for span in spans)

@@ -77,6 +77,9 @@ EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("
 @click.option("--interleave", type=FILE, help="Alternate runs without and with the keys in FILE, then compare.")
 @click.option("--no-latency", is_flag=True, help="Skip the latency trials.")
 @click.option("--expect", multiple=True, metavar="THRESHOLD", help="Fail unless met, e.g. 'p99@50%<50us'.")
+@click.option(
+    "--at", "trial_events", multiple=True, metavar="EVENT", help="Change the SUT at a time, e.g. '3s kill 0'."
+)
 @click.option("--results-dir", type=DIR, help="Directory of results.  [default: results]")
 @click.option("--json", "json_file", type=FILE, help="Write the result as JSON; - is standard output.")
 @format_option
@@ -201,6 +204,7 @@ def _collect_run_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "capture.file": flags["capture"],
         "repeat": flags["repeat"],
         "expect": list(flags["expect"]) or None,
+        "trial_events": list(flags["trial_events"]) or None,
         "latency.enabled": False if flags["no_latency"] else None,
         "results_dir": flags["results_dir"],
         "ship.events_file": flags["events"],

@@ -10,6 +10,7 @@ from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.openstack import OpenStackConfig
 from nodrop.config.outputs import ShipConfig
 from nodrop.config.per_side import InterfaceNames, convert_number_to_text, parse_macs, parse_vlans
+from nodrop.config.pool import PoolConfig
 from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.config.trex import TrexConfig
 from nodrop.model.base import Value
@@ -27,6 +28,7 @@ from nodrop.model.choices import (
 )
 from nodrop.model.expectation import check_expectation
 from nodrop.model.pattern import StairDirection
+from nodrop.model.trial_event import check_event
 from nodrop.rates import check_rate
 from nodrop.units import parse_bytes, parse_count, parse_pps, parse_ratio, parse_seconds
 
@@ -42,6 +44,7 @@ Fraction = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Rate = Annotated[str, BeforeValidator(check_rate)]
 ExpectationText = Annotated[str, BeforeValidator(check_expectation)]
+EventText = Annotated[str, BeforeValidator(check_event)]
 Text = Annotated[str, BeforeValidator(convert_number_to_text, json_schema_input_type=str | float)]
 UserInfo = Annotated[
     dict[str, Any],
@@ -353,14 +356,16 @@ class Config(Value):
     draft-ietf-bmwg-mlrsearch-01, `csit` the goals and the search of FD.io CSIT."""
     sut: SutKind = "vnf-l2"
     """System under test. nodrop's own: `vnf-l2` bridges two ports, `vnf-l3` routes, `vnf-bras` is a BRAS, each on one
-    thread; `xdp` redirects in the driver. The Linux kernel's: `bridge`, `router`. Open vSwitch in user space: `ovs`.
-    `wire` connects the tester's ports to each other, `ext` is an existing external system, `openstack` is staged in a
-    cloud."""
+    thread; `pool` has several `vnf-l2` behind a balancer; `xdp` redirects in the driver. The Linux kernel's: `bridge`,
+    `router`. Open vSwitch in user space: `ovs`. `wire` connects the tester's ports to each other, `ext` is an existing
+    external system, `openstack` is staged in a cloud."""
     workload: WorkloadName | None = None
     """Traffic of a network function instead of that described by `traffic` and `flows`: `bras`, the subscribers of ETSI
     GS NFV-PER 001 annex D, by default through `vnf-bras`; null: none."""
     bras: BrasConfig = BrasConfig()
     """The BRAS workload."""
+    pool: PoolConfig = PoolConfig()
+    """Instances of `sut: pool`."""
     generator: GeneratorName = "engine"
     """Traffic generator: nodrop's packet `engine`, or a `trex` server."""
     chains: int = Field(default=1, ge=1, le=128)
@@ -413,6 +418,9 @@ class Config(Value):
     directions, e.g. `10kpps`, `2.5Gbps` (layer 1), `50%` (of the line rate of each direction)."""
     duration: Seconds = 10.0
     """Duration of a trial at a fixed rate, e.g. `10s`; above 0."""
+    trial_events: tuple[EventText, ...] = ()
+    """Changes of the SUT during a trial at a fixed rate, each at a time from its begin: `3s kill 0`, also `stop`,
+    `continue` and `start`, for an instance of a pool; `3s command PROGRAM ARGUMENTS` for any SUT."""
     warm_up: Annotated[NonNegativeSeconds, Field(le=60)] = 0.0
     """Time for which the load of a trial is sent before the trial and not judged, e.g. `1s`, so that the SUT has seen
     all flows; 0 to 60 s."""

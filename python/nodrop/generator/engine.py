@@ -59,6 +59,7 @@ LOSS_CHECK_S = 0.008
 DISTURBANCE_CHECK_S = 0.004
 """The same if disturbed time is separated: it is marked in whole checks."""
 REPLY_FIELDS = (
+    "begin_unix_ns",
     "duration_s",
     "stopped_early",
     "stopped_by",
@@ -311,6 +312,7 @@ class EngineMeasurer:
             "progress_s": self._progress_s,
             "catch_up_max_s": self._plan.catch_up_max_s,
             "latency_every": self._plan.latency_every,
+            "loss_run_max": self._plan.loss_run_max if phase == FIXED else 0,
             "histograms": True,
             "capture": capture_request(self._capture, index, phase),
             "sut_pids": self._sut_pids,

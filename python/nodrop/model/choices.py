@@ -2,9 +2,12 @@
 
 from typing import Literal
 
-SutKind = Literal["vnf-l2", "vnf-l3", "vnf-bras", "xdp", "bridge", "router", "ovs", "wire", "ext", "openstack"]
+SutKind = Literal["vnf-l2", "vnf-l3", "vnf-bras", "pool", "xdp", "bridge", "router", "ovs", "wire", "ext", "openstack"]
 """SUTs between the tester's ports; `wire` connects the ports and measures the tester; `ext` is an existing system;
 `openstack` is staged in a cloud."""
+
+InstanceSelection = Literal["hash", "standby"]
+"""Selection of the instance of a flow in a pool: by a hash of its addresses and ports, or the first in service."""
 
 GeneratorName = Literal["engine", "trex"]
 """Traffic generators: nodrop's packet engine, or a TRex server."""

@@ -23,6 +23,8 @@ class EnginePlan(Value):
     """Frames a tester port can queue before the tester itself drops."""
     catch_up_max_s: float = Field(default=0.02, gt=0)
     """Largest backlog that a stalled sender may send at once afterwards, as the time in which the frames were due."""
+    loss_run_max: int = 0
+    """Runs of lost frames that a trial reports with their times, per receiving port."""
     latency_every: int | None = None
     """Latency is measured on every n-th frame; None: chosen by the engine."""
 

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from nodrop.model.base import Value
 from nodrop.model.bras import BrasTables
-from nodrop.model.choices import AntagonistKind, Networks, PageKind, SutKind, VnfBackend
+from nodrop.model.choices import AntagonistKind, InstanceSelection, Networks, PageKind, SutKind, VnfBackend
 from nodrop.model.cloud import LoopbackForwarder
 from nodrop.units import format_bytes, format_count, format_pps
 
@@ -62,6 +62,27 @@ class EdgeSwitch(Value):
     trunk: str
     ports: tuple[AccessPort, ...]
     """One for each chain, in order."""
+    core: int | None = None
+    yields: bool = False
+
+
+class Balancer(Value):
+    """A load balancer in the SUT's namespace between both tester ports and the instances of a pool."""
+
+    trunks: tuple[str, str]
+    """Interfaces towards the tester, left and right."""
+    ports: tuple[tuple[str, str], ...]
+    """Interfaces towards each instance, left and right; as many as forwarders."""
+    running_count: int = Field(ge=1)
+    """Instances that run from the beginning; an event can start the others."""
+    probe_interval_ms: int = Field(ge=1)
+    probe_misses: int = Field(ge=1)
+    """Probes in a row without an answer after which an instance is down."""
+    selection: InstanceSelection = "hash"
+    move_delay_ms: int = 0
+    """Time from a change of the instances in service until the first flow moves."""
+    move_interval_ms: int = 0
+    """Time between two flows that move."""
     core: int | None = None
     yields: bool = False
 
@@ -134,6 +155,8 @@ class LabPlan(Value):
     """The other ends of the same links, in the same order; in the SUT's namespace, or a path router's."""
     links: tuple[Link, ...] = ()
     """All links except those of the tester's ports."""
+    balancer: Balancer | None = None
+    """Balancer between the tester's ports and the forwarders, which are parallel then; None: no pool."""
     edges: tuple[EdgeSwitch, ...] = ()
     """Edge switches of the left and of the right side, if chains share tester ports."""
     routers: tuple[PathRouter, ...] = ()
@@ -186,13 +209,16 @@ class LabPlan(Value):
         """CPU of each of its processes and of its softirqs, in order; None for a process that may use any."""
         forwarders, edges = (each.core for each in self.forwarders), (each.core for each in self.edges)
         softirq = () if self.sut_softirq_core is None else (self.sut_softirq_core,)
-        return (*forwarders, *edges, *(each.core for each in self.antagonists), *softirq)
+        balancer = (self.balancer.core,) if self.balancer else ()
+        return (*forwarders, *balancer, *edges, *(each.core for each in self.antagonists), *softirq)
 
     @property
     def hop_count(self) -> int:
         """Forwarders in series in each chain."""
         if self.cloud:
             return self.cloud.hop_count
+        if self.balancer:
+            return 1
         return len(self.forwarders) // self.chain_count
 
     def port(self, chain: int, side: int) -> int:
@@ -217,7 +243,9 @@ class LabPlan(Value):
         return ("sut", *(router.namespace for router in self.routers)) if self.sut_interfaces else ()
 
     def of_chain(self, chain: int) -> tuple[Forwarder, ...]:
-        """Return a chain's forwarders, from left to right."""
+        """Return a chain's forwarders, from left to right; those of a pool are parallel."""
+        if self.balancer:
+            return self.forwarders
         return self.forwarders[chain * self.hop_count : (chain + 1) * self.hop_count]
 
     @property
@@ -231,8 +259,9 @@ class LabPlan(Value):
         shared = {"ports": "", "vlan": " in VLANs" if self.vlans else "", "shared": " on shared networks"}[
             self.networks
         ]
+        instances = f" of {format_count(self.balancer.running_count, 'instance')}" if self.balancer else ""
         subscribers = f" with {format_count(self.bras.subscriber_count, 'subscriber')}" if self.bras else ""
         table = f" with a table of {format_bytes(self.sut_table_bytes)}" if self.sut_table_bytes else ""
         capacity = f" held to {format_pps(self.sut_capacity_pps)}" if self.sut_capacity_pps else ""
         capacity += f" with a buffer of {format_count(self.sut_buffer_count, 'frame')}" if self.sut_buffer_count else ""
-        return f"{kind}{subscribers}{via}{table}{capacity}{line}{routers}{chains}{shared}"
+        return f"{kind}{instances}{subscribers}{via}{table}{capacity}{line}{routers}{chains}{shared}"

@@ -15,6 +15,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.shipping import ShipPlan
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
+from nodrop.model.trial_event import PlannedEvent
 
 
 class LatencyPoint(Value):
@@ -64,6 +65,8 @@ class Plan(Value):
     """Name of the frame size: `64`, `IMIX`."""
     fixed: FixedRatePlan | None = None
     """None: a search."""
+    events: tuple[PlannedEvent, ...] = ()
+    """Events of the trial at a fixed rate."""
     interval_s: float | None = None
     """Interval of progress reports during a trial at a fixed rate; None: none."""
     percentiles: tuple[float, ...] = (25.0, 75.0, 99.0)

@@ -10,6 +10,7 @@ from nodrop.model.base import Value
 from nodrop.model.ledger import ChainHops, LossLedger
 from nodrop.model.message import Message, Scalar
 from nodrop.model.neighbor import NeighborCounts
+from nodrop.model.trial_event import TrialEvent
 
 StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
 """The clause of a stop rule that ended a trial."""
@@ -124,6 +125,25 @@ class LossRuns(Value):
     """Frames in the longest run."""
 
 
+class FrameTimes(Value):
+    """Times of a frame that arrived, in nanoseconds since the first frame of the trial was due."""
+
+    sent_ns: int
+    received_ns: int
+
+
+class LossRun(Value):
+    """Consecutive lost frames of a stream, and the frames around them."""
+
+    first_sequence: int
+    """Sequence number of the first of them, from 0."""
+    count: int
+    before: FrameTimes | None
+    """The frame before them; None if they are the first of the stream."""
+    after: FrameTimes | None
+    """The frame after them; None if they are the last of the stream."""
+
+
 class StreamCounts(Value):
     """The frames of one stream in one trial, each counted once."""
 
@@ -147,6 +167,8 @@ class StreamCounts(Value):
     """Of these, frames with other headers: of another subscriber, or to another next hop."""
     reordering: Reordering | None = None
     loss_runs: LossRuns | None = None
+    loss_timeline: tuple[LossRun, ...] = ()
+    """The runs in time, in a trial with events; fewer than `loss_runs` counts if there are very many."""
     arrival_gap_max_ns: int = 0
     """Longest time between two arrivals."""
 
@@ -345,6 +367,10 @@ class TrialResult(Value):
     """Latency; empty if unknown."""
     senders: tuple[SenderTimes, ...] = ()
     """Timing of each sending port; empty if unknown."""
+    events: tuple[TrialEvent, ...] = ()
+    """Changes of the SUT during the trial."""
+    begin_unix_ns: int = 0
+    """Time at which the first frame was due, in nanoseconds since the epoch; 0 if it is not known."""
     corrupted_count: int = 0
     """Test frames that arrived with altered content; they count as lost. Checked for frames of up to 128 bytes whose
     signature follows a UDP header."""

@@ -12,7 +12,7 @@ from nodrop.model.ledger import ChainHops, HopCount, LossLedger
 from nodrop.model.trial import StreamCounts, TrialResult
 from nodrop.observe.devices import list_devices
 from nodrop.observe.ledger import build_loss_ledger
-from nodrop.observe.path_hops import PROCESS, CounterDelta, get_interface, has_pending_counts
+from nodrop.observe.path_hops import PROCESS, CounterDelta, count_probe_frames, format_interfaces, has_pending_counts
 from nodrop.system.json_child import JsonChild
 from nodrop.system.native_binaries import find_binary
 from nodrop.system.receive_backlog import has_receive_backlog
@@ -130,7 +130,7 @@ class HopCounterReader:
         return dict(counters)
 
 
-DEVICE_NAMES = {"edge": "edge switch", "router": "router", "forwarder": "VNF"}
+DEVICE_NAMES = {"edge": "edge switch", "router": "router", "forwarder": "VNF", "balancer": "balancer"}
 
 
 def list_chain_hops(
@@ -160,16 +160,21 @@ def _iter_hops(
     chain, tx_port, rx_port = way
     sender, receiver = (lab.tester_interfaces[port] for port in (tx_port, rx_port))
     yield _end(sender, "sends", sum(stream.offered_count for stream in streams))
-    for device in list_devices(lab, chain, 0 if lab.port(chain, 0) == tx_port else 1):
-        for place, shared, verb, counter in (
-            (device.entry, device.shared[0], "receives", "rx_packets"),
-            (device.exit, device.shared[1], "sends", "tx_packets"),
+    side = 0 if lab.port(chain, 0) == tx_port else 1
+    probe_counts = count_probe_frames(lab, side, delta) if delta else {}
+    for device in list_devices(lab, chain, side):
+        for places, shared, verb, counter in (
+            (device.entries, device.shared[0], "receives", "rx_packets"),
+            (device.exits, device.shared[1], "sends", "tx_packets"),
         ):
             has_count = delta is not None and not shared
+            interfaces = format_interfaces(places)
             yield HopCount(
-                name=f"{DEVICE_NAMES[device.kind]} {get_interface(place)} {verb}",
-                interface=get_interface(place),
-                frame_count=delta.count(f"{place}/{counter}") if delta is not None and has_count else None,
+                name=f"{DEVICE_NAMES[device.kind]} {interfaces} {verb}",
+                interface=interfaces,
+                frame_count=delta.count(*(f"{place}/{counter}" for place in places)) - probe_counts.get(places, 0)
+                if delta is not None and has_count
+                else None,
             )
     yield _end(receiver, "receives", sum(stream.received_count for stream in streams))
 

@@ -130,6 +130,8 @@ def _attribute_device(hop: HopDraft, delta: CounterDelta) -> None:
     for near in hop.segment.nears:
         for name, count in delta.under(f"{PROCESS}/{get_interface(near)}"):
             dropped_counts[name] = dropped_counts.get(name, 0) + count
+    if hop.segment.device == "balancer":
+        dropped_counts.pop("consumed", None)  # answers to its probes
     for name in dropped_counts.keys() - NOT_CAUSES:
         hop.attribute(f"vnf_{name}", f"dropped as {name.replace('_', ' ')}", dropped_counts[name])
     for near in hop.segment.nears:

@@ -48,6 +48,8 @@ PROCESS = "vnf"
 NAMESPACE_OF_PROCESSES, RECEIVED = "sut", "/rx_packets"
 
 Kind = Literal["send", "wire", "path", "ring", "device", "receive"]
+DEVICE_NAMES = {"edge": "the edge switch", "router": "the router in the path", "balancer": "the balancer"}
+"""Devices between the tester and the forwarders, as in reports."""
 Interfaces = tuple[str, ...]
 """Interfaces as in counter names (`sut/sut0`), one for each chain, or one that chains share."""
 
@@ -78,7 +80,7 @@ class Segment(NamedTuple):
 
     def _forwarder_name(self, delta: CounterDelta) -> str:
         if self.device != "forwarder":
-            return {"edge": "the edge switch", "router": "the router in the path"}[self.device]
+            return DEVICE_NAMES[self.device]
         return "the VNF" if self.kind == "ring" or is_forwarded_by_process(self.nears, delta) else "the SUT"
 
     @property
@@ -86,7 +88,7 @@ class Segment(NamedTuple):
         """The owner of the segment; an edge switch and routers in the path lie between tester and SUT."""
         if self.kind in ("send", "receive"):
             return "tester"
-        if self.device != "forwarder":
+        if self.device not in ("forwarder", "balancer"):
             return "wire"
         if self.kind == "path":
             return "sut"
@@ -146,16 +148,31 @@ def draft_path(result: TrialResult, lab: LabPlan, way: tuple[int, int], delta: C
     unsent_count = sum(stream.intended_count for stream in streams) - offered_count if result.unsent_count else 0
     send, *between, receive = _iter_segments(lab, *way, delta)
     neighbor_counts = _count_neighbor_frames(result, *way, between)
+    probe_counts = count_probe_frames(lab, 0 if lab.port(0, 0) == way[0] else 1, delta)
     draft = PathDraft(*way, [HopDraft(send, send.place(delta), offered_count + unsent_count, offered_count)], [])
     came_count = offered_count
     for segment in between:
-        counted = segment.passed_count(delta) - neighbor_counts.get(segment.fars, 0)
+        other_count = neighbor_counts.get(segment.fars, 0) + probe_counts.get(segment.fars, 0)
+        counted = segment.passed_count(delta) - other_count
         draft.remarks.extend(_list_remarks(segment, counted, came_count, received_count))
         passed_count = max(min(counted, came_count), received_count)
         draft.hops.append(HopDraft(segment, segment.place(delta), came_count, passed_count))
         came_count = passed_count
     draft.hops.append(HopDraft(receive, receive.place(delta), came_count, received_count))
     return draft
+
+
+def count_probe_frames(lab: LabPlan, side: int, delta: CounterDelta) -> dict[Interfaces, int]:
+    """Return the balancer's probes in the counts of a direction, by interfaces; those without an answer count up to the
+    instances. Nothing else than the balancer tells them from test frames."""
+    if not lab.balancer:
+        return {}
+    before, instances, behind = list_devices(lab, 0, side)
+    sent_count = delta.count(*(f"{PROCESS}/{get_interface(place)}/originated" for place in before.exits))
+    answered_count = delta.count(*(f"{PROCESS}/{get_interface(place)}/consumed" for place in behind.entries))
+    return dict.fromkeys((before.exits, instances.entries), sent_count) | dict.fromkeys(
+        (instances.exits, behind.entries), answered_count
+    )
 
 
 def get_interface(place: str) -> str:
@@ -170,8 +187,12 @@ def format_interfaces(interfaces: Interfaces) -> str:
 
 
 def is_forwarded_by_process(interfaces: Interfaces, delta: CounterDelta) -> bool:
-    """Return whether a process that publishes counters, not the kernel, forwards the frames of these interfaces."""
-    return bool(interfaces) and f"{PROCESS}/{get_interface(interfaces[0])}/received" in delta
+    """Return whether processes that publish counters, not the kernel, forward the frames of these interfaces.
+
+    The counters of a process that an event ended are gone, so that its part of the frames cannot be known.
+    """
+    receiving = [place for place in interfaces if delta.count(f"{place}/rx_packets")] or interfaces
+    return bool(interfaces) and all(f"{PROCESS}/{get_interface(place)}/received" in delta for place in receiving)
 
 
 def has_pending_counts(delta: CounterDelta) -> bool:
@@ -190,8 +211,8 @@ def _iter_segments(lab: LabPlan, tx_port: int, rx_port: int, delta: CounterDelta
     paths = [list_devices(lab, chain, side) for chain, side in iter_chains_between(lab, tx_port, rx_port)]
     for alike in zip(*paths, strict=True):
         # Each chain lists a shared interface, which counts once.
-        entry = tuple(dict.fromkeys(device.entry for device in alike))
-        leave = tuple(dict.fromkeys(device.exit for device in alike))
+        entry = tuple(dict.fromkeys(entry for device in alike for entry in device.entries))
+        leave = tuple(dict.fromkeys(exit for device in alike for exit in device.exits))
         what = alike[0].kind
         yield Segment("wire", near, entry)
         if is_forwarded_by_process(entry, delta):
@@ -210,20 +231,15 @@ def _count_neighbor_frames(
     first forwarder, those received by its receiving port from the last forwarder on."""
     sent_counts = {counts.port: counts.sent_count for counts in result.neighbors}
     received_counts = {counts.port: counts.heard_count for counts in result.neighbors}
-    forwarders = [
-        position for position, segment in enumerate(between) if segment.kind == "device" and segment.device != "edge"
-    ]
+    devices = [(position, segment.device) for position, segment in enumerate(between) if segment.kind == "device"]
+    forwarders = [position for position, device in devices if device not in ("edge", "balancer")]
     first, last = (forwarders[0], forwarders[-1]) if forwarders else (len(between), len(between))
     before = {segment.fars: sent_counts.get(tx_port, 0) for segment in between[: max(first, 1)]}
     return before | {segment.fars: received_counts.get(rx_port, 0) for segment in between[last:]}
 
 
 def _list_remarks(segment: Segment, counted: int, came_count: int, received_count: int) -> Iterator[str]:
-    name = (
-        {"edge": "the edge switch"}.get(segment.device, "the VNF")
-        if segment.kind == "ring"
-        else format_interfaces(segment.fars)
-    )
+    name = DEVICE_NAMES.get(segment.device, "the VNF") if segment.kind == "ring" else format_interfaces(segment.fars)
     if counted > came_count:
         yield f"{name} counted {counted - came_count} more frames than reached it"
     if counted < received_count:

@@ -20,7 +20,7 @@ from nodrop.model.trex import TrexPlan
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine, use_packet_sockets
 from nodrop.plan.bras import CORE_EXTRA_BYTES, use_workload
 from nodrop.plan.cloud import plan_cloud
-from nodrop.plan.fixed_rate import plan_fixed, plan_link_speed, select_goals
+from nodrop.plan.fixed_rate import plan_events, plan_fixed, plan_link_speed, select_goals
 from nodrop.plan.frame_sizes import find_max_frame_bytes, name_frame_size, require_one_size, split_sizes
 from nodrop.plan.lab import check_lab, check_persistent_lab, list_lab_warnings, plan_private_lab
 from nodrop.plan.neighbors import plan_neighbors
@@ -98,6 +98,7 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
         **{key: getattr(config, key) for key in COPIED_KEYS},
         frame_size=name_frame_size(config),
         fixed=fixed,
+        events=plan_events(config, fixed),
         interval_s=config.interval,
         percentiles=config.latency.percentiles,
         link_speed_bps=path.link_speed_bps,

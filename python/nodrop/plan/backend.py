@@ -15,6 +15,8 @@ from nodrop.plan.frame_sizes import find_max_frame_bytes
 from nodrop.plan.lab import VNF_SUTS, check_core
 from nodrop.units import format_count
 
+LOSS_RUNS_MAX = 65536
+"""Runs of lost frames that a trial with events reports, per receiving port."""
 KERNEL_SUTS = frozenset({"wire", "xdp", "bridge", "router"})
 """SUTs that run on the sender's CPU."""
 RING_SLOTS_MAX = 8192
@@ -78,7 +80,8 @@ def use_packet_sockets(config: Config) -> Config:
 
 def _takes_xdp(lab: LabPlan) -> bool:
     """Return whether the path is one loopback VNF whose ports receive on the sender's CPU, as XDP frames do."""
-    return lab.sut in VNF_SUTS and len(lab.forwarders) == 1 and lab.sut_softirq_core is None
+    is_alone = len(lab.forwarders) == 1 and not lab.balancer
+    return lab.sut in VNF_SUTS and is_alone and lab.sut_softirq_core is None
 
 
 def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Sequence[int]) -> EnginePlan:
@@ -91,6 +94,7 @@ def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Seque
         queue_slots=config.engine.queue_slots,
         catch_up_max_s=config.engine.catch_up,
         latency_every=config.engine.latency_every,
+        loss_run_max=LOSS_RUNS_MAX if config.trial_events else 0,
     )
 
 

@@ -254,6 +254,10 @@ def _check_exact_small_frames(config: Config) -> None:
         raise ConfigError(
             f"rate: {config.rate} measures the latency, but {reason}; write a rate without a share, {remedy}"
         )
+    if config.trial_events:
+        raise ConfigError(
+            f"trial_events: '{config.trial_events[0]}' needs the times of frames, but {reason}; remove it, {remedy}"
+        )
     for expectation in map(parse_expectation, config.expect):
         if expectation.figure == "latency":
             raise ConfigError(f"expect: {expectation.text} needs the latency, but {reason}; remove it, {remedy}")

@@ -6,6 +6,7 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import FixedRatePlan
 from nodrop.model.traffic import Traffic
+from nodrop.model.trial_event import PlannedEvent, parse_event
 from nodrop.plan.resolvers import TesterPorts
 from nodrop.rates import LINK_SPEED_BPS, SEARCH_GOALS, FixedRate, compute_fixed_load_pps, parse_rate
 from nodrop.units import format_bps, parse_bps
@@ -20,6 +21,38 @@ def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedRa
         rate, traffic.largest_frame_bytes, traffic.direction_ratios.values(), link_speed_bps
     )
     return FixedRatePlan(load_pps=load_pps, duration_s=config.duration, asked=config.rate.strip())
+
+
+def plan_events(config: Config, fixed: FixedRatePlan | None) -> tuple[PlannedEvent, ...]:
+    """Return the events of the trial. Raises ConfigError for events that it cannot have."""
+    events = tuple(map(parse_event, config.trial_events))
+    for event in events:
+        _check_event(event, config, fixed)
+    return events
+
+
+def _check_event(event: PlannedEvent, config: Config, fixed: FixedRatePlan | None) -> None:
+    text = f"{event.at_s:g}s {event.name}"
+    if fixed is None:
+        raise ConfigError(f"trial_events: a search has no events ({text}); write a fixed rate, e.g. rate: 2kpps")
+    if config.generator != "engine":
+        raise ConfigError(
+            f"trial_events: only nodrop's engine times losses ({config.generator}); write generator: engine"
+        )
+    if event.at_s >= fixed.duration_s:
+        raise ConfigError(f"trial_events: '{text}' is after the trial; write a longer duration ({fixed.duration_s:g}s)")
+    if event.instance is None:
+        return
+    if config.sut != "pool" or config.lab:
+        raise ConfigError(
+            f"trial_events: '{text}' changes an instance of a pool; write sut: pool, in a private lab, or "
+            f"'{event.at_s:g}s command PROGRAM ...'"
+        )
+    count = config.pool.instances + config.pool.spares
+    if event.instance >= count:
+        raise ConfigError(
+            f"trial_events: '{text}': the pool has instances 0 to {count - 1}; write one, or more pool.spares"
+        )
 
 
 def select_goals(config: Config) -> Config:

@@ -11,6 +11,7 @@ from nodrop.model.choices import SutKind
 from nodrop.model.lab_plan import (
     AccessPort,
     Antagonist,
+    Balancer,
     CloudShape,
     EdgeSwitch,
     Forwarder,
@@ -34,7 +35,7 @@ ETHERNET_MTU_BYTES, LEAST_MTU_BYTES = 1500, 68
 """MTU of the lab's links, and the smallest MTU required of external links (RFC 791)."""
 CHAINABLE_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge", "openstack"})
 """SUTs that can be connected in series."""
-VNF_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "vnf-bras"})
+VNF_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "vnf-bras", "pool"})
 """SUTs whose process receives and sends each frame."""
 PINNABLE_SUTS: frozenset[SutKind] = VNF_SUTS | {"ovs"}
 """SUTs with a process that can be bound to a CPU."""
@@ -177,6 +178,8 @@ def check_lab(config: Config) -> None:
             f"hops: {config.sut} does not form chains ({config.hops}); write hops: 1, or use one of "
             f"{', '.join(sorted(CHAINABLE_SUTS))}"
         )
+    if config.sut == "pool":
+        _check_pool(config)
     if config.routers and config.sut not in ("vnf-l3", "ext", "openstack"):
         raise ConfigError(
             f"routers: {config.sut} does not answer neighboring routers (true); write sut: vnf-l3, or remove routers"
@@ -236,6 +239,19 @@ def _list_antagonists(config: Config, lab: LabPlan, available: Sequence[int]) ->
     for core in cores:
         check_core("antagonist.cores", core, available)
         yield Antagonist(kind=kind, core=core)
+
+
+def _check_pool(config: Config) -> None:
+    for key, requested, default in (
+        ("chains", config.chains, 1),
+        ("networks", config.networks, "ports"),
+        ("idle_interfaces", config.idle_interfaces, 0),
+    ):
+        if requested not in (default, "auto"):
+            raise ConfigError(
+                f"{key}: a pool is one chain of parallel instances between two tester ports ({requested}); remove "
+                f"{key}, or set pool.instances"
+            )
 
 
 def _check_sut_processes(config: Config) -> None:
@@ -344,6 +360,7 @@ class _Builder:
     """Builds a lab, chain by chain."""
 
     def __init__(self, config: Config, lab: LabPlan, cores: _Cores) -> None:
+        self._config = config
         self._lab = lab
         self._hops = config.hops
         self._idle_count = config.idle_interfaces
@@ -351,12 +368,15 @@ class _Builder:
         self._ends = plan_chain_ends(config, lab)
         edge_count = 0 if lab.networks == "ports" else len(SIDES)
         # edge switches come first: if CPUs suffice, each has its own
+        self._cores = cores
         places = cores.places(edge_count + lab.chain_count * config.hops)
         self._edge_places, self._places = places[:edge_count], places[edge_count:]
         self._links: list[Link] = []
 
     def build(self) -> LabPlan:
         lab, sides = self._lab, range(len(SIDES))
+        if lab.sut == "pool":
+            return self._build_pool()
         edges = tuple(self._build_edge(side) for side in sides) if self._edge_places else ()
         routers = tuple(self._build_router(side) for side in sides) if self._routed else ()
         forwarders = tuple(self._list_forwarders())
@@ -380,6 +400,35 @@ class _Builder:
             mac = addressing.build_sut_mac(addressing.get_end_index(chain, side)) if shared else None
             ports.append(AccessPort(interface=near, chain=chain, vlan=vlan, mac=mac))
         return EdgeSwitch(trunk=f"sut{side}", ports=tuple(ports), core=core, yields=yields)
+
+    def _build_pool(self) -> LabPlan:
+        """Return a lab with parallel forwarders behind a balancer."""
+        pool = self._config.pool
+        count = pool.instances + pool.spares
+        balancer_place, *places = self._cores.places(1 + count)
+        instances = []
+        for position, place in enumerate(places):
+            ports = []
+            for side, end in enumerate(self._ends[0]):
+                name = f"vnf{position}{SIDES[side][0]}"
+                self._link("sut", f"pool{position}{SIDES[side][0]}", "sut", name)
+                ports.append(self._build_tester_side(end).replace(interface=name))
+            instances.append(Forwarder(ports=(ports[0], ports[1]), core=place.core, yields=place.yields))
+        balancer = Balancer(
+            trunks=("sut0", "sut1"),
+            ports=tuple((f"pool{position}l", f"pool{position}r") for position in range(count)),
+            running_count=pool.instances,
+            probe_interval_ms=max(1, round(pool.probe_interval * 1000)),
+            probe_misses=pool.probe_misses,
+            selection=pool.selection,
+            move_delay_ms=round(pool.move_delay * 1000),
+            move_interval_ms=round(pool.move_interval * 1000),
+            core=balancer_place.core,
+            yields=balancer_place.yields,
+        )
+        return self._lab.replace(
+            sut_interfaces=balancer.trunks, links=tuple(self._links), balancer=balancer, forwarders=tuple(instances)
+        )
 
     def _build_router(self, side: int) -> PathRouter:
         """Return a router for all chains of a side, which reaches each chain through the next hop on the chain's

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nodrop.errors import SearchTimeoutError
+from nodrop.errors import SearchTimeoutError, StageError
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.generator.base import Measurer, TrialInterrupted
 from nodrop.model.goal import OUT_OF_TIME, Goal, GoalResult
@@ -14,6 +14,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import FIXED, SEARCH, WARM_UP, Trial, TrialResult, ValidityStatus
 from nodrop.observe.base import Observer
 from nodrop.plan.time_allotment import TimeAllotment
+from nodrop.run.event_schedule import EventSchedule
 from nodrop.run.recorder import RunRecorder
 from nodrop.run.retries import check_retry_limit, check_valid, invalidate_tester_stalls, mark_disturbed
 from nodrop.search.base import Outcome
@@ -93,6 +94,8 @@ class Session:
             raise
         self._record_fixed_rate(plan, result)
         check_valid(result)
+        if problem := next((event.problem for event in result.events if event.problem), ""):
+            raise StageError(problem)
 
     def _measure_latency(self, loads_pps: dict[str, float], search: LoggedSearch | None, start_s: float) -> bool:
         """Measure latency at the loads that the search found; a point without a valid trial is left out.
@@ -181,9 +184,15 @@ class Session:
         if warm_up_s := self.plan.traffic.warm_up_s:
             warm_up = Trial(intended_load_pps=trial.intended_load_pps, duration_s=warm_up_s)
             self.generator.measure(warm_up, index, WARM_UP, _ignore_progress)
+        schedule = EventSchedule(self.plan.events if phase == FIXED else (), self.stage)
         for observer in self.observers:
             observer.begin_trial()
-        result = self.generator.measure(trial, index, phase, self.recorder.report_trial_progress)
+        try:
+            with schedule:
+                result = self.generator.measure(trial, index, phase, self.recorder.report_trial_progress)
+        except TrialInterrupted as interrupt:
+            raise TrialInterrupted(str(interrupt), schedule.describe(interrupt.result)) from None
+        result = schedule.describe(result)
         for observer in reversed(self.observers):
             result = observer.end_trial(result)
         return mark_disturbed(result)

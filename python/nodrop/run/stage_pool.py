@@ -10,6 +10,7 @@ from nodrop.model.plan import Plan
 from nodrop.run.execute import RunEnvironment
 from nodrop.stage.base import OnProgress, Stage
 from nodrop.stage.external import ExternalStage
+from nodrop.stage.holder_protocol import InstanceChange, InstanceChanged
 from nodrop.system.log_files import LOGGER
 
 
@@ -87,6 +88,10 @@ class BorrowedStage:
     def check_alive(self) -> None:
         """Raise StageError if the path is no longer up."""
         self._stage.check_alive()
+
+    def schedule_changes(self, changes: Sequence[InstanceChange]) -> tuple[InstanceChanged, ...]:
+        """Let instances of a pool change at their times. Raises StageError."""
+        return self._stage.schedule_changes(changes)
 
     @property
     def _stage(self) -> Stage:

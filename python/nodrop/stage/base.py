@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol, Self
 
+from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
+from nodrop.stage.holder_protocol import InstanceChange, InstanceChanged
 
 
 class OnProgress(Protocol):
@@ -39,8 +41,22 @@ class Stage(Protocol):
     def check_alive(self) -> None:
         """Raise StageError if the path is no longer up. Cheap: called several times a second."""
 
+    def schedule_changes(self, changes: Sequence[InstanceChange]) -> tuple[InstanceChanged, ...]:
+        """Let instances of a pool change at their times, instead of changes whose time has not come; return the changes
+        that were carried out since the last call. Raises StageError without instances."""
 
-class FixedChains:
+
+class FixedInstances:
+    """A part of stages that are no pool."""
+
+    def schedule_changes(self, changes: Sequence[InstanceChange]) -> tuple[InstanceChanged, ...]:
+        """Raise StageError if there is a change: there are no instances."""
+        if changes:
+            raise StageError(f"event '{changes[0].name}': this path has no instances; use sut: pool, in a private lab")
+        return ()
+
+
+class FixedChains(FixedInstances):
     """A part of stages whose chains cannot be created again."""
 
     def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it

@@ -4,9 +4,10 @@
                                                            ├─► a keeper for each router in the path
                                                            └─► the SUT's processes, their ports in its namespace
 
-The caller writes one LabRequest; the holder replies LabUp or LabFailed, later SutExited. It ends when its standard
-input closes or on SIGTERM. If it is killed, the kernel kills the keepers and the SUT (PR_SET_PDEATHSIG); namespaces and
-links disappear with their last process. With `--standing` it outlives its caller, once the caller has sent STAY.
+The caller writes one LabRequest; the holder replies LabUp or LabFailed, later SutExited. For a pool, the caller may
+write ChangeRequest, to which it replies InstanceChanges. It ends when its standard input closes or on SIGTERM. If it
+is killed, the kernel kills the keepers and the SUT (PR_SET_PDEATHSIG); namespaces and links disappear with their last
+process. With `--standing` it outlives its caller, once the caller has sent STAY.
 """
 
 import argparse
@@ -21,11 +22,12 @@ from typing import NoReturn
 
 from nodrop.errors import StageError
 from nodrop.stage import namespace
-from nodrop.stage.holder_protocol import STAY, LabFailed, LabRequest, LabUp, Message, SutExited
+from nodrop.stage.holder_protocol import STAY, ChangeRequest, LabFailed, LabRequest, LabUp, Message, SutExited
 from nodrop.stage.lab_inspection import read_facts
 from nodrop.stage.links import Namespaces
+from nodrop.stage.pool_instances import PoolInstances
 from nodrop.stage.sut import install_sut, wire_links
-from nodrop.stage.sut_process import SutChild
+from nodrop.stage.sut_process import SutChild, raise_session_priority
 
 READY = b"kept"
 
@@ -57,12 +59,16 @@ def _hold(request: LabRequest, parent_pid: int | None) -> None:
         sut, antagonists = stack.enter_context(install_sut(request.plan, pids))
         facts = read_facts(request, privilege, pids, sut)
         children = (*sut, *antagonists)  # a lab whose antagonist ended is not the requested one
+        instances = stack.enter_context(PoolInstances(request.plan, pids["sut"], sut))
         _send(LabUp(facts=facts.replace(up_s=time.monotonic() - began_s)))
         if parent_pid:
-            _watch(pids, children, end_with_stdin=True)
+            if request.plan.balancer:
+                # Beside a tester and a SUT with priority, a change would be late by seconds.
+                raise_session_priority()
+            _watch(pids, children, instances)
         elif sys.stdin.buffer.readline() == STAY:
             _detach_from_caller()
-            _watch(pids, children, end_with_stdin=False)
+            _watch(pids, children)
 
 
 def _detach_from_caller() -> None:
@@ -122,21 +128,29 @@ def _hold_namespace(parent_pid: int, writer: int) -> NoReturn:
         os._exit(1)
 
 
-def _watch(pids: Namespaces, children: tuple[SutChild, ...], end_with_stdin: bool) -> None:
-    """Wait until the caller is done with the lab, and report a SUT process that ends."""
+def _watch(pids: Namespaces, children: tuple[SutChild, ...], instances: PoolInstances | None = None) -> None:
+    """Report a SUT process that ends; with instances, change them on request, until standard input closes."""
     with selectors.DefaultSelector() as selector:
-        if end_with_stdin:
+        if instances:
             selector.register(sys.stdin, selectors.EVENT_READ, None)
         for pid in pids.values():
             selector.register(os.pidfd_open(pid), selectors.EVENT_READ, lambda: "the keeper of its namespace died")
         for child in children:
-            selector.register(os.pidfd_open(child.pid), selectors.EVENT_READ, child.describe_end)
+            selector.register(os.pidfd_open(child.pid), selectors.EVENT_READ, child.describe_unexpected_end)
         while True:
-            for key, _ in selector.select():
+            for child in instances.carry_out_due() if instances else ():
+                selector.register(os.pidfd_open(child.pid), selectors.EVENT_READ, child.describe_unexpected_end)
+            for key, _ in selector.select(instances.compute_wait_s() if instances else None):
                 if key.data is None:
-                    return
+                    # Every request is one line, and the caller awaits the reply: nothing is left in the buffer.
+                    line = sys.stdin.buffer.readline()
+                    if not line or not instances:
+                        return
+                    _send(instances.schedule(ChangeRequest.model_validate_json(line).changes))
+                    continue
                 selector.unregister(key.fileobj)
-                _send(SutExited(message=key.data()))
+                if message := key.data():
+                    _send(SutExited(message=message))
 
 
 def _send(message: Message) -> None:

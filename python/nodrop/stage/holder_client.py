@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from nodrop.errors import StageError
 from nodrop.model.lab_plan import LabPlan
-from nodrop.stage.holder_protocol import LabFailed, LabRequest, LabUp, parse_message
+from nodrop.stage.holder_protocol import LabFailed, LabRequest, LabUp, SutExited, parse_message
 from nodrop.system.json_child import JsonChild, log_tail
 
 LabLog = IO[bytes]
@@ -46,6 +46,7 @@ def await_up(holder: JsonChild, plan: LabPlan, log: LabLog) -> LabUp:
         raise StageError(f"{problem}: its process wrote {line!r}{log_tail(log, LOG_LINES)}") from None
     if isinstance(answer, LabFailed):
         raise StageError(f"{answer.message}{log_tail(log, LOG_LINES)}")
-    if not isinstance(answer, LabUp):
+    if isinstance(answer, SutExited):
         raise StageError(f"{problem}: {answer.message}{log_tail(log, LOG_LINES)}")
+    assert isinstance(answer, LabUp)
     return answer

@@ -7,6 +7,7 @@ from pydantic import Field, TypeAdapter
 from nodrop.model.base import Value
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
+from nodrop.model.trial_event import InstanceAction
 
 STAY = b"stay\n"
 """Second and last line to a persistent lab's holder, once the lab is recorded; without it the lab ends."""
@@ -17,6 +18,27 @@ class LabRequest(Value):
 
     name: str
     plan: LabPlan
+
+
+class InstanceChange(Value):
+    """A change of an instance of a pool."""
+
+    at_ns: int
+    """When to begin it, in nanoseconds since the epoch."""
+    action: InstanceAction
+    instance: int
+
+    @property
+    def name(self) -> str:
+        """Its name: `kill 0`."""
+        return f"{self.action} {self.instance}"
+
+
+class ChangeRequest(Value):
+    """A later line to the holder of a pool: carry out these changes, in order of their times, instead of those whose
+    time has not come. It replies InstanceChanges."""
+
+    changes: tuple[InstanceChange, ...]
 
 
 class LabUp(Value):
@@ -41,7 +63,24 @@ class SutExited(Value):
     """How the process ended."""
 
 
-Message = LabUp | LabFailed | SutExited
+class InstanceChanged(Value):
+    """An instance was changed, or could not be. Times in nanoseconds since the epoch."""
+
+    change: InstanceChange
+    begin_ns: int
+    end_ns: int
+    problem: str = ""
+    """Why it could not be changed; the changes after it were left out."""
+
+
+class InstanceChanges(Value):
+    """The changes carried out since the last request."""
+
+    event: Literal["instance_changes"] = "instance_changes"
+    changes: tuple[InstanceChanged, ...]
+
+
+Message = LabUp | LabFailed | SutExited | InstanceChanges
 
 _ADAPTER: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="event")])
 

@@ -34,8 +34,8 @@ def read_chain_facts(plan: LabPlan, children: Sequence[SutChild] = ()) -> Iterat
     """Yield every chain in order; where forwarders are processes, the VNFs are the first of `children`."""
     vnfs = children if plan.sut in FORWARDERS else ()
     for chain in range(plan.chain_count):
-        first, count = chain * plan.hop_count, plan.hop_count
         forwarders = plan.of_chain(chain)
+        first, count = chain * plan.hop_count, len(forwarders)
         ends = _find_ends(plan, chain)
         left, right = (plan.tester_interfaces[plan.port(chain, side)] for side in range(2))
         yield ChainFacts(

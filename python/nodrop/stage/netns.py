@@ -1,7 +1,10 @@
 """The private lab: unnamed network namespaces on this host that end with the process that created them."""
 
+import contextlib
 import os
 import tempfile
+import time
+from collections.abc import Sequence
 from typing import Self
 
 from nodrop.errors import StageError
@@ -9,11 +12,22 @@ from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.base import FixedChains
 from nodrop.stage.holder_client import LOG_LINES, LabLog, await_up, start_holder
-from nodrop.stage.holder_protocol import LabRequest, LabUp, SutExited, parse_message
+from nodrop.stage.holder_protocol import (
+    ChangeRequest,
+    InstanceChange,
+    InstanceChanged,
+    InstanceChanges,
+    LabRequest,
+    LabUp,
+    SutExited,
+    parse_message,
+)
 from nodrop.system.json_child import JsonChild, log_tail
 
 DOWN_TIMEOUT_S, DOWN_TIMEOUT_EACH_S = 4.0, 0.15
 """Time to take the lab down by itself, and for each chain; the kernel then takes it down with its process."""
+
+CHANGE_TIMEOUT_S, CHANGE_STEP_S = 60.0, 0.001
 
 
 class NetnsStage(FixedChains):
@@ -29,6 +43,7 @@ class NetnsStage(FixedChains):
         self._up: LabUp | None = None
         self._log: LabLog | None = None
         self._fallen: str | None = None
+        self._changes: InstanceChanges | None = None
 
     def __enter__(self) -> Self:
         """Bring the lab up. Raises StageError with the problem and its fix."""
@@ -64,11 +79,30 @@ class NetnsStage(FixedChains):
         if self._fallen:
             raise StageError(self._fallen)
 
+    def schedule_changes(self, changes: Sequence[InstanceChange]) -> tuple[InstanceChanged, ...]:
+        """Let instances of a pool change at their times, instead of changes whose time has not come; return the changes
+        that were carried out since the last call. Raises StageError if the lab has ended."""
+        assert self._holder
+        if not self._plan.balancer:
+            return super().schedule_changes(changes)
+        self._changes = None
+        with contextlib.suppress(BrokenPipeError):  # it has ended: check_alive reports why
+            self._holder.send(ChangeRequest(changes=tuple(changes)).model_dump_json().encode() + b"\n")
+        deadline_s = time.monotonic() + CHANGE_TIMEOUT_S
+        while self._changes is None:
+            self.check_alive()
+            if time.monotonic() > deadline_s:
+                raise StageError(f"lab {self._name}: its process does not reply within {CHANGE_TIMEOUT_S:g} s")
+            time.sleep(CHANGE_STEP_S)
+        return self._changes.changes
+
     def _describe_ending(self) -> str | None:
         assert self._holder and self._log
         line = self._holder.read_line(0)
         if line is not None:
             message = parse_message(line)
+            if isinstance(message, InstanceChanges):
+                self._changes = message
             if isinstance(message, SutExited):
                 return f"the SUT of lab {self._name} failed: {message.message}{log_tail(self._log, LOG_LINES)}"
         status = self._holder.poll()

@@ -2,13 +2,15 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from nodrop.model.facts import SutProcess
-from nodrop.system.json_child import format_status
+from nodrop.system.json_child import LineReader, format_status, parse_object
 
 STOP_TIMEOUT_S = 1.0
 HIGH_PRIORITY = -10
@@ -34,6 +36,10 @@ class SutChild:
         self._process = process
         self.large_page_bytes: int | None = None
         """How much of its table is in large pages, once reported."""
+        self.stdout: LineReader | None = None
+        """Its standard output, if it reports on it."""
+        self.is_replaceable = False
+        """Whether an event of a trial may end it; the end of any other process is a failure of the SUT."""
 
     @property
     def pid(self) -> int:
@@ -50,9 +56,29 @@ class SutChild:
         status = self._process.wait()
         return f"{self.description} (process {self.pid}) {format_status(status)}"
 
+    def describe_unexpected_end(self) -> str | None:
+        """Wait for its end and return how it ended; None if an event of a trial may end it."""
+        text = self.describe_end()
+        return None if self.is_replaceable else text
+
     def has_ended(self) -> bool:
         """Return whether it has ended."""
         return self._process.poll() is not None
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def send_command(self, command: str, timeout_s: float) -> Mapping[str, Any]:
+        """Write a line to its standard input and return the object that it replies; empty without a reply in time."""
+        assert self._process.stdin and self.stdout
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{command}\n".encode())
+        return parse_object(self.stdout.read_line(timeout_s))
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        self._process.wait()
 
     def stop(self) -> None:
         """End it: SIGTERM, then SIGKILL after a timeout."""
@@ -81,13 +107,18 @@ def stop_all(children: Sequence[SutChild]) -> None:
 
 
 def raise_priority() -> None:
-    """Give the calling process, a child about to run another program, a session and priority over other sessions.
+    """Give the calling process, a child about to run another program, a session and priority over other sessions."""
+    os.setsid()
+    raise_session_priority()
+
+
+def raise_session_priority() -> None:
+    """Give the calling process, and its session, priority over other sessions.
 
     The priority stays as it is without permission, or with NODROP_PRIORITY=normal.
 
     Source: sched(7), "The autogroup feature": nice values count only among the processes of one session.
     """
-    os.setsid()
     if os.environ.get(PRIORITY) == "normal":
         return
     with contextlib.suppress(PermissionError):

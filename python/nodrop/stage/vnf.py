@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 from nodrop.errors import StageError
 from nodrop.model.bras import BrasTables
-from nodrop.model.lab_plan import EdgeSwitch, Forwarder, LabPlan
+from nodrop.model.lab_plan import Balancer, EdgeSwitch, Forwarder, LabPlan
 from nodrop.stage.sut_process import SutChild, stop_all
 from nodrop.system.json_child import LineReader, parse_object
 from nodrop.system.native_binaries import find_binary
 
 READY_TIMEOUT_S = 30.0
 READY_TIMEOUT_EACH_S = 0.25
-FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "vnf-bras": "bras", "xdp": "xdp"}
+BALANCER = "balancer"
+"""Name of the balancer's process."""
+FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "vnf-bras": "bras", "pool": "l2", "xdp": "xdp"}
 """SUTs that nodrop-vnf implements, with its name for each."""
 
 
@@ -34,36 +36,61 @@ def start_all(commands: Sequence[VnfCommand], plan: LabPlan) -> Iterator[tuple[S
     program = str(find_binary("nodrop-vnf", StageError))
     children: list[SutChild] = []
     try:
-        pipes = [_start(program, command, children) for command in commands]
+        for command in commands:
+            _start(program, command, children)
         deadline = time.monotonic() + READY_TIMEOUT_S + READY_TIMEOUT_EACH_S * len(commands)
-        for child, pipe in zip(children, pipes, strict=True):
-            _await_ready(child, pipe, plan.sut, deadline)
+        for child in children:
+            _await_ready(child, plan.sut, deadline)
         yield tuple(children)
     finally:
         stop_all(children)
 
 
 def build_vnf_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
-    """Yield a VNF for each forwarder."""
-    for position, forwarder in enumerate(plan.forwarders):
-        yield VnfCommand(f"vnf{position}", "the loopback VNF", _build_vnf_arguments(plan, forwarder, sut_pid))
+    """Yield a VNF for each forwarder that runs from the beginning."""
+    count = plan.balancer.running_count if plan.balancer else len(plan.forwarders)
+    for position in range(count):
+        yield build_instance_command(plan, position, sut_pid)
+
+
+def build_instance_command(plan: LabPlan, position: int, sut_pid: int) -> VnfCommand:
+    """Return the VNF of a forwarder of the plan."""
+    arguments = _build_vnf_arguments(plan, plan.forwarders[position], sut_pid)
+    return VnfCommand(f"vnf{position}", "the loopback VNF", arguments)
+
+
+def start_instance(command: VnfCommand, plan: LabPlan) -> SutChild:
+    """Start one process and wait until it forwards. Raises StageError with its message."""
+    children: list[SutChild] = []
+    try:
+        _start(str(find_binary("nodrop-vnf", StageError)), command, children)
+        _await_ready(children[0], plan.sut, time.monotonic() + READY_TIMEOUT_S)
+    except BaseException:
+        stop_all(children)
+        raise
+    return children[0]
 
 
 def build_edge_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
-    """Yield the edge switches that connect shared tester ports to the chains."""
+    """Yield the edge switches that connect shared tester ports to the chains, or the balancer of a pool."""
+    if plan.balancer:
+        yield VnfCommand(BALANCER, "the balancer", _build_balancer_arguments(plan, plan.balancer, sut_pid))
     for side, edge in zip(("left", "right"), plan.edges, strict=False):
         yield VnfCommand(f"edge {side}", f"the {side} edge switch", _build_edge_arguments(plan, edge, sut_pid))
 
 
-def _start(program: str, command: VnfCommand, children: list[SutChild]) -> LineReader:
+def _start(program: str, command: VnfCommand, children: list[SutChild]) -> None:
     """Start a process. It also ends when its standard input closes; its standard error goes to the holder's."""
     process = subprocess.Popen([program, *command.arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    children.append(SutChild(command.name, command.description, process))
+    child = SutChild(command.name, command.description, process)
+    children.append(child)
     assert process.stdout
-    return LineReader(process.stdout.fileno())
+    child.stdout = LineReader(process.stdout.fileno())
 
 
-def _await_ready(child: SutChild, stdout: LineReader, sut: str, deadline: float) -> None:
+def _await_ready(child: SutChild, sut: str, deadline: float) -> None:
+    stdout = child.stdout
+    assert stdout
     line = stdout.read_line(max(0.0, deadline - time.monotonic()))
     message = parse_object(line)
     if message.get("event") == "ready":
@@ -99,13 +126,28 @@ def _build_edge_arguments(plan: LabPlan, edge: EdgeSwitch, sut_pid: int) -> list
     return [*arguments, "--trunk-slots", str(plan.trunk_queue_slots), *_list_common_arguments(plan, edge)]
 
 
-def _list_common_arguments(plan: LabPlan, process: Forwarder | EdgeSwitch) -> Iterator[str]:
+def _build_balancer_arguments(plan: LabPlan, balancer: Balancer, sut_pid: int) -> list[str]:
+    arguments = ["balancer", "--netns", str(sut_pid)]
+    for trunk in balancer.trunks:
+        arguments += ["--trunk", trunk]
+    for left, right in balancer.ports:
+        arguments += ["--instance", f"{left},right={right}"]
+    arguments += ["--probe-interval", str(balancer.probe_interval_ms), "--probe-misses", str(balancer.probe_misses)]
+    arguments += ["--selection", balancer.selection]
+    arguments += ["--move-delay", str(balancer.move_delay_ms), "--move-interval", str(balancer.move_interval_ms)]
+    return [*arguments, "--trunk-slots", str(plan.trunk_queue_slots), *_list_common_arguments(plan, balancer)]
+
+
+def _list_common_arguments(plan: LabPlan, process: Forwarder | EdgeSwitch | Balancer) -> Iterator[str]:
     yield from ("--backend", plan.sut_backend, "--queue-slots", str(plan.sut_queue_slots))
     yield from ("--mtu", str(plan.mtu_bytes))
     if process.core is not None:
         yield from ("--core", str(process.core))
     if process.yields:
         yield "--yielding"
+    if plan.balancer:
+        # Between probes there is never as much time without a frame as processes on a shared CPU wait for otherwise.
+        yield from ("--publish-after", "1")
 
 
 def _list_memory_arguments(plan: LabPlan) -> Iterator[str]:

@@ -11,6 +11,7 @@ SUTS = {
     "vnf-l2": "nodrop's layer 2 forwarder",
     "vnf-l3": "nodrop's IP router",
     "vnf-bras": "nodrop's BRAS",
+    "pool": "a pool of nodrop's layer 2 forwarders",
     "xdp": "an XDP cross-connect",
     "bridge": "the Linux bridge",
     "router": "the Linux router",

@@ -8,6 +8,7 @@ from nodrop.model.result import RunResult
 from nodrop.report.calibration import describe_calibration, is_applicable
 from nodrop.report.document.blocks import Block, Bullets, Paragraph, Section, Tone
 from nodrop.report.document.chains import build_chain_table, describe_chain_losses
+from nodrop.report.document.events import build_event_tables
 from nodrop.report.document.expectations import build_expectation_blocks
 from nodrop.report.document.fixed_rate import (
     build_direction_table,
@@ -74,6 +75,7 @@ def _build_path(result: RunResult) -> Iterator[Block]:
 def _build_rates(result: RunResult) -> Iterator[Block]:
     if trial := result.fixed_trial:
         yield build_direction_table(result, trial).brief()
+        yield from build_event_tables(trial)
         yield Bullets(items=(describe_fixed_trial(trial),), tone="caution" if trial.lost_count else "plain")
     if result.goals:
         yield build_size_table([result]).brief()

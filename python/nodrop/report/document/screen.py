@@ -20,6 +20,7 @@ from nodrop.model.trial import SEARCH, TrialResult, ValidityStatus
 from nodrop.report.calibration import describe_uncalibrated_loads
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Paragraph, Section, Table, Tone
+from nodrop.report.document.events import build_event_tables
 from nodrop.report.document.expectations import build_expectation_blocks
 from nodrop.report.document.fixed_rate import build_direction_table
 from nodrop.report.document.loss import find_loss_place
@@ -60,6 +61,7 @@ def _describe_run(result: RunResult) -> tuple[Paragraph, ...]:
 def _build_fixed_rate(result: RunResult, trial: TrialResult) -> Iterator[Block]:
     """Yield the rates by direction, and the place of the loss."""
     yield build_direction_table(result, trial).brief()
+    yield from build_event_tables(trial)
     if trial.lost_count and (place := find_loss_place(trial)):
         yield Paragraph(text=f"lost most at {place}")
 

@@ -10,7 +10,7 @@ from nodrop.errors import NodropError, StageError
 from nodrop.model.cloud import CloudFacts, CloudNetworkFacts, CloudPlan
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
-from nodrop.stage.base import OnProgress, ignore_progress
+from nodrop.stage.base import FixedInstances, OnProgress, ignore_progress
 from nodrop.stage.external import ExternalStage
 from nodrop.stage.openstack import chain_facts, inventory, requirements, rollback
 from nodrop.stage.openstack.chain_facts import CloudState
@@ -67,7 +67,7 @@ class ServerMonitor:
         return None
 
 
-class OpenStackStage:
+class OpenStackStage(FixedInstances):
     """See `nodrop.stage.base.Stage`."""
 
     def __init__(

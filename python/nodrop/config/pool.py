@@ -1,0 +1,36 @@
+"""Keys of a pool of VNF instances."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from nodrop.model.base import Value
+from nodrop.model.choices import InstanceSelection
+from nodrop.units import parse_seconds
+
+ProbeInterval = Annotated[
+    float, Field(ge=0.002, le=60), BeforeValidator(parse_seconds, json_schema_input_type=float | str)
+]
+MoveTime = Annotated[float, Field(ge=0, le=60), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+
+
+class PoolConfig(Value):
+    """Instances of a layer 2 VNF behind a balancer (`sut: pool`), see docs/how-to/failover.md."""
+
+    instances: int = Field(default=2, ge=1, le=32)
+    """Instances that run from the beginning; 1 to 32."""
+    spares: int = Field(default=0, ge=0, le=32)
+    """Further instances, which an event of a trial can start; 0 to 32."""
+    selection: InstanceSelection = "hash"
+    """Selection of the instance of a flow: by a `hash` of its addresses and ports among all in service, or the first
+    one in service, with the others on `standby`."""
+    probe_interval: ProbeInterval = 0.01
+    """Time between two probes of the balancer through an instance, in whole milliseconds, e.g. `10ms`."""
+    probe_misses: int = Field(default=3, ge=1, le=1000)
+    """Probes in a row without an answer after which an instance is down; 1 to 1000."""
+    move_delay: MoveTime = 0
+    """Time from a change of the instances in service until the first flow moves, in whole milliseconds, e.g. `50ms`,
+    as a control plane needs to converge; 0 to 60 s."""
+    move_interval: MoveTime = 0
+    """Time between two flows that move, in the order in which they were first seen, in whole milliseconds; 0 to
+    60 s."""

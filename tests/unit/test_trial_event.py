@@ -1,0 +1,101 @@
+"""Events of a trial: their texts, the plans that may have them, and their effects on streams."""
+
+import pytest
+from tests.factories import stream_counts, trial_result
+
+from nodrop.analysis.event_effects import EventEffect, compute_event_effects
+from nodrop.config.load import build_config
+from nodrop.errors import ConfigError
+from nodrop.model.trial import FrameTimes, LossRun, StreamCounts
+from nodrop.model.trial_event import PlannedEvent, TrialEvent, parse_event
+from nodrop.plan import build_plan
+
+
+def at_ms(sent_ms: float, delay_ms: float = 0.1) -> FrameTimes:
+    return FrameTimes(sent_ns=round(sent_ms * 1e6), received_ns=round((sent_ms + delay_ms) * 1e6))
+
+
+def lose(stream_id: int, *runs: tuple[float | None, int, float | None]) -> StreamCounts:
+    """Return a stream with these runs: send time of the frame before in ms, lost frames, of the frame after."""
+    timeline = tuple(
+        LossRun(
+            first_sequence=0,
+            count=count,
+            before=None if before is None else at_ms(before),
+            after=None if after is None else at_ms(after),
+        )
+        for before, count, after in runs
+    )
+    return stream_counts(5_000, stream_id=stream_id).replace(loss_timeline=timeline)
+
+
+def compute_effects(events: tuple[TrialEvent, ...], *streams: StreamCounts) -> tuple[EventEffect, ...]:
+    return compute_event_effects(trial_result(1e3, 5.0).replace(streams=streams, events=events))
+
+
+KILL = TrialEvent(name="kill 0", begin_s=1.0, end_s=1.001)
+START = TrialEvent(name="start 0", begin_s=3.0, end_s=3.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3s kill 0", PlannedEvent(at_s=3.0, action="kill", instance=0)),
+        (" 250ms  start 12 ", PlannedEvent(at_s=0.25, action="start", instance=12)),
+        ("1 command tc -s 'qdisc show'", PlannedEvent(at_s=1.0, action="command", command=("tc", "-s", "qdisc show"))),
+    ],
+)
+def test_an_event_is_a_time_an_action_and_its_object(text: str, expected: PlannedEvent) -> None:
+    assert parse_event(text) == expected
+
+
+@pytest.mark.parametrize("text", ["kill 0", "3s kill", "3s kill first", "3s melt 0", "soon kill 0", "-1s kill 0", 3])
+def test_other_texts_are_refused_with_the_forms(text: object) -> None:
+    with pytest.raises(ValueError, match=r"is not|is negative"):
+        parse_event(text)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"rate": "ndr"}, "a search has no events"),
+        ({"duration": "3s"}, "'3s kill 0' is after the trial"),
+        ({"sut": "vnf-l2"}, "changes an instance of a pool; write sut: pool"),
+        ({"trial_events": ["3s kill 2"]}, "the pool has instances 0 to 1"),
+    ],
+)
+def test_events_that_the_trial_cannot_have_are_refused(keys: dict[str, object], message: str) -> None:
+    config = {"sut": "pool", "rate": "2kpps", "trial_events": ["3s kill 0"]}
+    with pytest.raises(ConfigError, match=f"trial_events: .*{message}"):
+        build_plan(build_config((), config | keys))
+
+
+def test_streams_recover_one_after_the_other() -> None:
+    """ETSI GS NFV-PER 001 C.1.2.2: t2 - t1 is the time of the first stream, t4 - t1 that of the last."""
+    streams = lose(0, (999.0, 30, 1030.0)), lose(1), lose(2, (998.0, 50, 1050.0))
+    (effect,) = compute_effects((KILL,), *streams)
+    assert [each.stream.stream_id for each in effect.streams] == [0, 2]
+    assert (effect.lost_count, effect.is_recovered) == (80, True)
+    assert effect.first_s == pytest.approx(0.0301) and effect.convergence_s == pytest.approx(0.0501)
+    assert effect.gap_s == pytest.approx(0.052)
+
+
+def test_losses_belong_to_the_event_in_their_time_or_to_the_one_before() -> None:
+    streams = lose(0, (10.0, 1, 12.0), (999.0, 20, 1020.0), (1500.0, 2, 1503.0), (2999.0, 7, 3007.0))
+    kill, start = compute_effects((KILL, START), streams)
+    assert (kill.lost_count, start.lost_count) == (22, 7)
+    assert kill.convergence_s == pytest.approx(0.5031)
+    assert kill.gap_s == pytest.approx(0.021)
+
+
+def test_a_stream_that_does_not_recover_has_no_convergence() -> None:
+    (effect,) = compute_effects((KILL,), lose(0, (999.0, 4000, None)), lose(1, (999.0, 9, 1009.0)))
+    assert not effect.is_recovered and effect.convergence_s is None
+    assert effect.first_s == pytest.approx(0.0091)
+    assert effect.gap_s == pytest.approx(5.0 - 0.9991)
+
+
+def test_an_event_without_losses_costs_nothing() -> None:
+    (effect,) = compute_effects((KILL,), lose(0))
+    assert effect == EventEffect(KILL, ())
+    assert (effect.lost_count, effect.first_s, effect.convergence_s, effect.gap_s) == (0, None, None, None)
