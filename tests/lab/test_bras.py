@@ -15,6 +15,7 @@ from tests.lab.wiretap import read_fields, tapped
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.generator.engine_process import EngineProcess, Reply
 from nodrop.model.trial import ValidityStatus
+from nodrop.plan import bras
 from nodrop.plan import lab as lab_plan
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
@@ -142,6 +143,15 @@ def test_frames_to_a_wrong_next_hop_make_the_trial_invalid(monkeypatch: pytest.M
     assert result.lost_count == 0 and result.validity.verdict is ValidityStatus.INVALID
     (doubt,) = [each for each in result.validity.doubts if each.code == "misdelivered"]
     assert doubt.params == {"misdelivered_count": up.misdelivered_count, "compared_count": 26}
+
+
+def test_the_outer_tag_is_compared_though_the_kernel_removes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another type of the S-tag is required than the BRAS writes."""
+    monkeypatch.setattr(bras, "S_TAG_TYPE", 0x8100)
+    with bench(**{"workload": "bras", "bras.subscribers": 64}) as lab:
+        result = lab.measure(4_000, 1.0)
+    up, down = result.streams
+    assert up.misdelivered_count == 0 and down.misdelivered_count == down.compared_count == 3
 
 
 def leave_one_out(monkeypatch: pytest.MonkeyPatch, announcements: int) -> list[int]:

@@ -73,7 +73,12 @@ def test_the_headers_that_the_bras_writes_are_compared() -> None:
         ("signature", -40, 4),
         ("signature", -32, 4),
     ]
-    assert len(down.arrival_fields) == 3
+    assert [(part.anchor, part.offset, part.width) for part in down.arrival_fields] == [
+        ("start", 0, 6),
+        ("start", 6, 6),
+        ("start", 12, 4),
+        ("signature", -32, 2),
+    ]
     # Only the BRAS knows the key of shuffled tags.
     assert [len(each.arrival_fields) for each in plan_bras(**{"bras.tags": "shuffled"}).traffic.streams] == [4, 2]
 

@@ -2,7 +2,7 @@
 
 use nodrop_model::{FrameTimes, SignatureForm};
 use nodrop_port::clock::Clock;
-use nodrop_port::{PortError, Receive, SNAP_BYTES};
+use nodrop_port::{PortError, Receive, SNAP_BYTES, VLAN_TAG_BYTES, WireInfo};
 use nodrop_wire::{ArrivalCheck, Signature, is_intact, wrapping_elapsed_ns};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -176,14 +176,14 @@ impl ReceiveLane {
         let gap_ns = now_ns - self.last_read_ns.replace(now_ns).unwrap_or(now_ns);
         self.gap_max_ns = self.gap_max_ns.max(gap_ns);
         let begins_check = self.begin_loss_check(shared.loss_check.load(Relaxed));
-        let count = port.receive(RECEIVE_BATCH, |frame| {
+        let count = port.receive_with_wire_info(RECEIVE_BATCH, |frame, wire| {
             let Some((signature, offset)) = Signature::find(frame.bytes, self.signature, &self.offsets) else { return };
             if frame.bytes.len() <= SNAP_BYTES && !is_intact(frame.bytes, offset) {
                 self.corrupted_count += 1;
             } else if signature.trial_tag == self.trial_tag {
                 self.record(&signature, frame.time_ns);
                 if ArrivalCheck::samples(signature.sequence) {
-                    self.compare(&signature, frame.bytes, offset);
+                    self.compare(&signature, frame.bytes, offset, wire);
                 }
             }
         })?;
@@ -246,12 +246,16 @@ impl ReceiveLane {
 
     /// Compare a frame with what the SUT must have written.
     #[cold]
-    fn compare(&mut self, signature: &Signature, frame: &[u8], signature_at: usize) {
+    fn compare(&mut self, signature: &Signature, frame: &[u8], signature_at: usize, wire: WireInfo) {
         let Some(index) = self.inbox_index.get(usize::from(signature.stream_id)) else { return };
         let Some(inbox) = self.inboxes.get_mut(usize::from(*index)) else { return };
         if let Some(check) = &inbox.arrival_check {
+            let is_right = match wire.vlan_tag.and_then(|tag| insert_tag(frame, tag)) {
+                Some(tagged) => check.matches(&tagged, signature_at + VLAN_TAG_BYTES, signature.sequence),
+                None => check.matches(frame, signature_at, signature.sequence),
+            };
             inbox.compared_count += 1;
-            inbox.misdelivered_count += u64::from(!check.matches(frame, signature_at, signature.sequence));
+            inbox.misdelivered_count += u64::from(!is_right);
         }
     }
 
@@ -262,4 +266,10 @@ impl ReceiveLane {
             arrivals.overdue.store(series.overdue, Relaxed);
         }
     }
+}
+
+/// Return a frame with the tag that the kernel removed back between addresses and type.
+fn insert_tag(frame: &[u8], tag: [u8; VLAN_TAG_BYTES]) -> Option<Vec<u8>> {
+    let (addresses, rest) = frame.split_at_checked(12)?;
+    Some([addresses, &tag, rest].concat())
 }

@@ -209,8 +209,19 @@ impl<'a, R> TapRx<'a, R> {
 
 impl<R: Receive> Receive for TapRx<'_, R> {
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
-        let Self { inner, tap: Some(tap), tagged_frame } = self else { return self.inner.receive(budget, sink) };
-        inner.receive_with_wire_info(budget, |frame, WireInfo { frame_len, vlan_tag }| {
+        self.receive_with_wire_info(budget, |frame, _| sink(frame))
+    }
+
+    fn receive_with_wire_info(
+        &mut self,
+        budget: usize,
+        mut sink: impl FnMut(ReceivedFrame<'_>, WireInfo),
+    ) -> Result<usize, PortError> {
+        let Self { inner, tap: Some(tap), tagged_frame } = self else {
+            return self.inner.receive_with_wire_info(budget, sink);
+        };
+        inner.receive_with_wire_info(budget, |frame, wire| {
+            let WireInfo { frame_len, vlan_tag } = wire;
             match (vlan_tag, frame.bytes.split_at_checked(ADDRESSES_BYTES)) {
                 (Some(tag), Some((addresses, rest))) => {
                     tagged_frame.clear();
@@ -219,7 +230,7 @@ impl<R: Receive> Receive for TapRx<'_, R> {
                 }
                 _ => tap.offer(frame.bytes, frame_len, frame.time_ns),
             }
-            sink(frame);
+            sink(frame, wire);
         })
     }
 

@@ -72,9 +72,9 @@ pub struct ArrivalField {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Anchor {
-    /// The first byte of the frame.
+    /// The first byte of the frame, as on the wire: with a tag that the kernel removed.
     Start,
-    /// The first byte of the signature: for headers behind a tag that packet sockets may not have.
+    /// The first byte of the signature.
     Signature,
 }
 

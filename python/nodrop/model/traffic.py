@@ -87,7 +87,7 @@ class ArrivalField(Value):
     """A field that the SUT writes, as it must arrive; compared in a sample of the frames."""
 
     anchor: Literal["start", "signature"]
-    """What the offset counts from: the frame, or the signature, as packet sockets may lack a tag before it."""
+    """What the offset counts from: the frame as on the wire, or the signature."""
     offset: int
     width: int = Field(ge=1, le=8)
     """In bytes."""

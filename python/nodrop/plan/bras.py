@@ -49,6 +49,7 @@ TAG_BYTES = 4
 SUBSCRIBER_BITS = 8
 """Bits of a subscriber's number in the C-tag; the others are in the S-tag."""
 C_TAG_MASK, S_TAG_MASK = 0xF33, 0x0FF
+S_TAG_TYPE = 0x88A8
 DESTINATIONS = IPv4Address("10.0.0.0")
 DESTINATION_MASK = 0x01FFF0FF
 """Bits of an address behind a route: number of the route, host."""
@@ -314,11 +315,20 @@ def _list_core_fields(config: Config, bras_mac: str) -> Iterator[ArrivalField]:
 
 
 def _list_cpe_fields(config: Config, subscriber_mac: str, bras_mac: str) -> Iterator[ArrivalField]:
-    """Yield what the BRAS writes in front of a downstream packet, except the S-tag, which packet sockets lack."""
+    """Yield what the BRAS writes in front of a downstream packet."""
     yield ArrivalField(anchor="start", offset=0, width=6, mask=MAC_MASK, values=_constant(subscriber_mac))
     yield ArrivalField(anchor="start", offset=6, width=6, mask=MAC_MASK, values=_constant(bras_mac))
     if config.bras.tags != "shuffled":
         drawn, first = _draw_subscribers(config), 1 if config.bras.tags == "shifted" else 0
+        s_tag = MaskedArrival(
+            count=drawn.count,
+            span=drawn.span,
+            seed=drawn.seed,
+            skip_bits=SUBSCRIBER_BITS,
+            mask=S_TAG_MASK,
+            first=(S_TAG_TYPE << 16) + first,
+        )
+        yield ArrivalField(anchor="start", offset=12, width=4, mask=0xFFFF0FFF, values=s_tag)
         c_tag = MaskedArrival(count=drawn.count, span=drawn.span, seed=drawn.seed, mask=C_TAG_MASK, first=first)
         yield ArrivalField(anchor="signature", offset=18 - CPE_SIGNATURE_AT, width=2, mask=VLAN_ID_MASK, values=c_tag)
 
