@@ -12,7 +12,7 @@ from nodrop.system.output_encoding import accept_any_text
 SECTIONS = {
     "Measure": ("run", "calibrate", "doctor", "lab", "status", "cleanup"),
     "Read results": ("show", "explain", "report", "plot", "results"),
-    "Compare": ("compare", "trend"),
+    "Compare": ("compare", "trend", "grade"),
     "Configure": ("config", "completion", "version"),
     "Serve and export": ("serve", "client", "export", "ship"),
     "Searches without packets": ("simulate", "search"),
