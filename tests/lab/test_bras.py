@@ -154,26 +154,28 @@ def test_the_outer_tag_is_compared_though_the_kernel_removes_it(monkeypatch: pyt
     assert up.misdelivered_count == 0 and down.misdelivered_count == down.compared_count == 3
 
 
-def leave_one_out(monkeypatch: pytest.MonkeyPatch, announcements: int) -> list[int]:
-    """Send one frame less in that many announcements; return the growing list of frame counts, each announcement's
-    followed by that of its verification."""
+def leave_one_out(monkeypatch: pytest.MonkeyPatch, *calls: int) -> list[int]:
+    """Send one frame less in these calls, from 0: announcements and their verifications in turn; return the growing
+    list of frame counts."""
     send, counts = EngineMeasurer._send_once, list[int]()
 
     def send_less(measurer: EngineMeasurer, engine: EngineProcess, loads_pps: list[float], frame_count: int) -> Reply:
-        is_short = len(counts) % 2 == 0 and len(counts) // 2 < announcements
-        counts.append(frame_count - is_short)
+        counts.append(frame_count - (len(counts) in calls))
         return send(measurer, engine, loads_pps, counts[-1])
 
     monkeypatch.setattr(EngineMeasurer, "_send_once", send_less)
     return counts
 
 
-def test_an_announcement_is_repeated_if_a_subscriber_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = leave_one_out(monkeypatch, 1)
+@pytest.mark.parametrize(("short_call", "expected"), [(0, [7, 8, 8, 8]), (1, [8, 7, 8, 8])])
+def test_an_announcement_is_repeated_if_a_subscriber_was_not_reached_or_not_sent_to(
+    short_call: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = leave_one_out(monkeypatch, short_call)
     with bench(**{"workload": "bras", "bras.subscribers": 8}) as lab:
         result = lab.measure(4_000, 0.5)
         assert lab.measurer.notes == ()
-    assert counts == [7, 8, 8, 8]
+    assert counts == expected
     assert result.lost_count == 0
 
 
@@ -181,7 +183,7 @@ def test_an_announcement_is_repeated_if_a_subscriber_is_not_reached(monkeypatch:
 def test_a_subscriber_without_arp_loses_its_downstream_frames_and_no_other(
     small_frames: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counts = leave_one_out(monkeypatch, 3)
+    counts = leave_one_out(monkeypatch, 0, 2, 4)
     with bench(**{"workload": "bras", "bras.subscribers": 8, "bras.small_frames": small_frames}) as lab:
         result = measure_observed(lab, 4_000)
         (note,) = lab.measurer.notes

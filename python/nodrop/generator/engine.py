@@ -257,7 +257,8 @@ class EngineMeasurer:
             reply = self._send_once(engine, loads_pps, count)
             pairs = zip(traffic.streams, reply["streams"], strict=True)
             counts = [each for stream, each in pairs if stream.tx_port != tx_port]
-            self._unreached_count = sum(each["offered_count"] - each["received_count"] for each in counts)
+            # A frame that a sender without a CPU left unsent proves no station reached.
+            self._unreached_count = sum(count - each["received_count"] for each in counts)
             # Another announcement does not help a SUT that forwards nothing: the path check names the reason.
             if not self._unreached_count or not any(each["received_count"] for each in counts):
                 break
