@@ -12,13 +12,14 @@ from tests.api.serving import await_over, serve_app
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
-from nodrop.server.rest.forbidden_keys import FORBIDDEN, RESULT_FILES, WARM_START, find_forbidden_keys
+from nodrop.server.rest.forbidden_keys import CODE, FORBIDDEN, RESULT_FILES, WARM_START, find_forbidden_keys
 from nodrop.server.rest.openapi import make_config_schema
 
 HARMLESS = {
     "capture.filter": "a filter, compiled by libpcap and never a path",
     "traffic.replay.filter": "likewise",
     "goals": "labels of goals; their values are numbers",
+    "trial_events": "events of instances; commands are refused",
     "label": "kept with the result, never used as a name of anything",
     "user_info": "likewise",
     "nfvbench": "not to be written, by anyone",
@@ -131,6 +132,12 @@ def test_a_warm_start_is_a_run_id_and_no_file(text: str) -> None:
 def test_a_run_id_is_a_warm_start() -> None:
     for text in ("latest", "20260131T120000Z-3f9a2c"):
         assert not list(find_forbidden_keys({"search": {"warm_start": text}}))
+
+
+@pytest.mark.parametrize("value", [["3s kill 0", "4s command reboot"], "4s command reboot", [["4s  command reboot"]]])
+def test_a_command_is_no_event_of_a_request(value: object) -> None:
+    assert CODE in "".join(find_forbidden_keys({"trial_events": value}))
+    assert not list(find_forbidden_keys({"trial_events": ["3s kill 0", "4s start 0"]}))
 
 
 def test_what_asks_for_nothing_is_let_through() -> None:
