@@ -69,9 +69,9 @@ class PoolInstances:
         child = self._children.get(instance)
         if child is None or child.has_ended():
             raise StageError(f"instance {instance} does not run; start it first")
-        child.is_replaceable = True
+        child.is_killed_by_event = number == signal.SIGKILL
         child.send_signal(number)
-        if number == signal.SIGKILL:
+        if child.is_killed_by_event:
             child.wait()
 
     def _command_balancer(self, command: str) -> None:
@@ -85,7 +85,6 @@ class PoolInstances:
         if child and not child.has_ended():
             raise StageError(f"instance {instance} runs already; kill it first")
         started = start_instance(build_instance_command(self._plan, instance, self._sut_pid), self._plan)
-        started.is_replaceable = True
         self._children[instance] = started
         self._started.append(started)
         return started

@@ -38,8 +38,8 @@ class SutChild:
         """How much of its table is in large pages, once reported."""
         self.stdout: LineReader | None = None
         """Its standard output, if it reports on it."""
-        self.is_replaceable = False
-        """Whether an event of a trial may end it; the end of any other process is a failure of the SUT."""
+        self.is_killed_by_event = False
+        """Whether an event of a trial killed it; the end of any other process is a failure of the SUT."""
 
     @property
     def pid(self) -> int:
@@ -57,9 +57,9 @@ class SutChild:
         return f"{self.description} (process {self.pid}) {format_status(status)}"
 
     def describe_unexpected_end(self) -> str | None:
-        """Wait for its end and return how it ended; None if an event of a trial may end it."""
+        """Wait for its end and return how it ended; None if an event of a trial killed it."""
         text = self.describe_end()
-        return None if self.is_replaceable else text
+        return None if self.is_killed_by_event else text
 
     def has_ended(self) -> bool:
         """Return whether it has ended."""
