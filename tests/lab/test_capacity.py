@@ -36,6 +36,6 @@ def test_a_vnf_held_to_a_rate_forwards_that_and_what_its_queues_hold(sut: str) -
 def test_only_a_vnf_can_be_held_to_a_rate() -> None:
     with pytest.raises(
         ConfigError,
-        match=r"vnf.capacity: bridge has no configurable limit \(2.000 kpps\); write sut: vnf-bras or vnf-l2",
+        match=r"vnf.capacity: bridge has no configurable limit \(2.000 kpps\); write sut: pool or vnf-bras or vnf-l2",
     ):
         build_plan(build_config((), {"sut": "bridge", "vnf.capacity": "2kpps"}))

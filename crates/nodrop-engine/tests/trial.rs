@@ -438,9 +438,11 @@ fn a_sender_that_stalls_at_the_end_sends_the_rest_if_no_frame_may_go_unsent() {
 
 #[test]
 fn a_sender_that_stalls_for_longer_than_the_trial_sends_the_rest_as_well() {
-    let request = TrialRequest { loads_pps: vec![1000.0], ..request(1000.0, 0.03) };
-    let stream = &measure(&mut stalled_engine(10, true), &request).streams[0];
-    assert_eq!((stream.offered_count, stream.intended_count), (30, 30));
+    for (duration_s, stalls_after, count) in [(0.03, 10, 30), (0.004, 1, 4)] {
+        let request = TrialRequest { loads_pps: vec![1000.0], ..request(1000.0, duration_s) };
+        let stream = &measure(&mut stalled_engine(stalls_after, true), &request).streams[0];
+        assert_eq!((stream.offered_count, stream.intended_count), (count, count));
+    }
 }
 
 #[test]

@@ -220,6 +220,9 @@ impl TrialRequest {
     /// of a stall would decide whether frames count as lost; with more, a tester that is too slow would send more than
     /// it can.
     pub const END_GRACE_NS: u64 = 5_000_000;
+    /// Shortest such time of a trial that lets no frame go unsent, in nanoseconds: a trial of a few frames is over before
+    /// a sender without a CPU has begun.
+    const SEND_ALL_GRACE_MIN_NS: u64 = 1_000_000_000;
     /// Range of `catch_up_max_s`, in seconds.
     const CATCH_UP_RANGE_S: RangeInclusive<f64> = 0.0..=60.0;
 
@@ -235,7 +238,7 @@ impl TrialRequest {
     #[must_use]
     pub fn end_grace_ns(&self) -> u64 {
         let sends_all = self.catch_up_max_s >= self.duration_s;
-        if sends_all { self.duration_ns().max(Self::END_GRACE_NS) } else { Self::END_GRACE_NS }
+        if sends_all { self.duration_ns().max(Self::SEND_ALL_GRACE_MIN_NS) } else { Self::END_GRACE_NS }
     }
 
     /// Return the error of the first field that is out of its range; None if all are valid.
