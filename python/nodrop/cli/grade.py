@@ -19,7 +19,7 @@ FORMS = ("text", "json", "markdown")
 EPILOG = """
 \b
 Examples:
-  nodrop run --label bypass; nodrop run --label inspect; nodrop run --label log
+  nodrop run --user-label bypass; nodrop run --user-label inspect; nodrop run --user-label log
   nodrop grade label:bypass label:inspect label:log
   nodrop grade label:bypass label:inspect --fail-below B
 """
