@@ -7,12 +7,13 @@ import pytest
 from tests.recorded import record_run
 from tests.suts import Step
 from tests.unit.test_charts import require_sound
+from tests.unit.test_trend import summary
 
 from nodrop.analysis.grade import GradedResults, find_grade, grade_results
 from nodrop.charts import grade as charts
 from nodrop.cli import main
 from nodrop.errors import ConfigError
-from nodrop.model.summary import Measure, Summary
+from nodrop.model.summary import Summary
 from nodrop.report.grade import list_cautions
 
 FRAME_BITS = 8 * 1250
@@ -20,30 +21,7 @@ FRAME_BITS = 8 * 1250
 
 
 def summarize(mbps: float, **keys: object) -> Summary:
-    rate = Measure(key="ndr", text="NDR", unit="pps", better="higher", value=mbps * 100)
-    facts: dict[str, object] = {
-        "run_id": f"{mbps:g}",
-        "started_at": "2026-01-31T12:00:00Z",
-        "wall_s": 60,
-        "status": "complete",
-        "sut": "vnf-l2",
-        "path": "PVP",
-        "chain_count": 1,
-        "flow_count": 512,
-        "frame_size": "1250",
-        "frame_bytes": FRAME_BITS / 8,
-        "bidirectional": True,
-        "asked": "ndr_pdr",
-        "algorithm": "nodrop",
-        "host": "lab",
-        "kernel": "6.18",
-        "cpu_model": "",
-        "backend": "af_packet",
-        "version": "1",
-        "trial_count": 9,
-        "measures": (rate,),
-    }
-    return Summary.model_validate(facts | keys)
+    return summary(0, mbps * 100, **({"frame_size": "1250", "frame_bytes": FRAME_BITS / 8} | keys))
 
 
 def grade(*mbps: float) -> GradedResults:
