@@ -19,6 +19,9 @@ const DRAIN_STEP_NS: u64 = 5_000_000;
 const EXTENSION_CHECKS: u64 = 3;
 /// Loss checks by which a trial with disturbed time is longer than that: the last ones may be disturbed, too.
 const SPARE_CHECKS: u64 = 4;
+/// Time between two reports while the conductor waits for the end of sending or for frames in flight, if the request
+/// asks for no longer one. Clients end a silent engine, and other work on the CPU may prolong both waits to seconds.
+const WAIT_REPORT_S: f64 = 1.0;
 /// Lead time of an early end, so that all senders see it in time.
 const END_NOTICE_NS: u64 = 100_000;
 
@@ -28,7 +31,7 @@ pub(crate) struct Conductor<'a, C, F> {
     clock: &'a C,
     shared: &'a SharedCounters,
     on_window: F,
-    /// End of the last window that was reported.
+    /// Trial time of the last report.
     reported_s: f64,
     last: Vec<Sample>,
     losses: LiveLoss,
@@ -152,6 +155,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         }
         while self.shared.is_sending() {
             thread::sleep_ns(10_000);
+            self.report_wait();
         }
     }
 
@@ -204,6 +208,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
                 return;
             }
             thread::sleep_ns(DRAIN_STEP_NS);
+            self.report_wait();
         }
     }
 
@@ -249,16 +254,24 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             windows.offered_count[index].push(now.offered - before.offered);
             windows.received_count[index].push(now.received - before.received);
         }
-        self.last = now;
         // Windows end a little after the edges of their grid.
         if elapsed_s - self.reported_s >= self.context.request.progress_s - self.context.request.window_s / 2.0 {
-            self.reported_s = elapsed_s;
-            self.report_progress(elapsed_s);
+            self.report_progress(&now, elapsed_s);
+        }
+        self.last = now;
+    }
+
+    /// Report the counts in a wait that takes long.
+    fn report_wait(&mut self) {
+        let elapsed_s = self.elapsed_ns() as f64 / 1e9;
+        if elapsed_s - self.reported_s >= self.context.request.progress_s.max(WAIT_REPORT_S) {
+            let now = self.shared.sample();
+            self.report_progress(&now, elapsed_s);
         }
     }
 
-    fn report_progress(&mut self, elapsed_s: f64) {
-        let now = &self.last;
+    fn report_progress(&mut self, now: &[Sample], elapsed_s: f64) {
+        self.reported_s = elapsed_s;
         (self.on_window)(Window {
             trial_id: self.context.request.trial_id,
             elapsed_s,

@@ -419,9 +419,9 @@ impl Transmit for StalledTx {
     }
 }
 
-fn stalled_engine(stalls_after: usize, once: bool) -> Engine<StalledTx, LoopbackRx, SystemClock> {
+fn stalled_engine(stalls_after: usize, stall_ms: u64, once: bool) -> Engine<StalledTx, LoopbackRx, SystemClock> {
     let [near, _] = loopback::pair(QUEUE_SLOTS);
-    let tx = StalledTx { frames: 0, stalls_after, stall: Duration::from_millis(100), once };
+    let tx = StalledTx { frames: 0, stalls_after, stall: Duration::from_millis(stall_ms), once };
     let ports = vec![Port { name: "near".to_owned(), tx, rx: near.1 }];
     Engine::new(ports, vec![stream(10, 0, 0)], vec![], SystemClock).unwrap()
 }
@@ -430,7 +430,7 @@ fn stalled_engine(stalls_after: usize, once: bool) -> Engine<StalledTx, Loopback
 fn a_sender_that_stalls_at_the_end_sends_the_rest_if_no_frame_may_go_unsent() {
     let sent_count = |catch_up_max_s: f64| {
         let request = TrialRequest { loads_pps: vec![1000.0], catch_up_max_s, ..request(1000.0, 1.0) };
-        measure(&mut stalled_engine(950, true), &request).streams[0].offered_count
+        measure(&mut stalled_engine(950, 100, true), &request).streams[0].offered_count
     };
     assert_eq!(sent_count(1.0), 1000);
     assert!(sent_count(0.5) < 1000);
@@ -440,7 +440,7 @@ fn a_sender_that_stalls_at_the_end_sends_the_rest_if_no_frame_may_go_unsent() {
 fn a_sender_that_stalls_for_longer_than_the_trial_sends_the_rest_as_well() {
     for (duration_s, stalls_after, count) in [(0.03, 10, 30), (0.004, 1, 4)] {
         let request = TrialRequest { loads_pps: vec![1000.0], ..request(1000.0, duration_s) };
-        let stream = &measure(&mut stalled_engine(stalls_after, true), &request).streams[0];
+        let stream = &measure(&mut stalled_engine(stalls_after, 100, true), &request).streams[0];
         assert_eq!((stream.offered_count, stream.intended_count), (count, count));
     }
 }
@@ -450,9 +450,20 @@ fn a_sender_that_is_too_slow_does_not_prolong_a_trial_that_is_stopped() {
     let stop = Some(StopRule { elapsed_s: Some(0.3), ..StopRule::default() });
     let request = TrialRequest { loads_pps: vec![20_000.0], stop, ..request(20_000.0, 20.0) };
     let begin = Instant::now();
-    let reply = measure(&mut stalled_engine(0, false), &request);
+    let reply = measure(&mut stalled_engine(0, 100, false), &request);
     assert!(reply.stopped_early && reply.streams[0].offered_count < reply.streams[0].intended_count);
     assert!(begin.elapsed().as_secs_f64() < 10.0);
+}
+
+#[test]
+fn the_wait_for_a_sender_that_stalls_at_the_end_is_reported() {
+    let stop = Some(StopRule { elapsed_s: Some(0.2), ..StopRule::default() });
+    let mut engine = stalled_engine(150, 3_500, true);
+    let mut reported_s = Vec::new();
+    let request = TrialRequest { loads_pps: vec![1000.0], stop, ..request(1000.0, 10.0) };
+    engine.trial(&request, &AtomicBool::new(false), |window| reported_s.push(window.elapsed_s)).unwrap();
+    // One report a second in the wait, and that of the last window.
+    assert!(reported_s.iter().filter(|&&elapsed_s| elapsed_s > 1.0).count() >= 3, "{reported_s:?}");
 }
 
 #[test]
