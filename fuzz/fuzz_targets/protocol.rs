@@ -52,7 +52,8 @@ fn trial(engine: &mut HostEngine, request: &TrialRequest) {
         // Avoid writing files; libpcap is not under test.
         (capture.file, capture.filter) = ("/dev/null".to_owned(), None);
     }
-    let load_pps: f64 = request.loads_pps.iter().sum();
+    let loads = request.load_changes.iter().map(|change| &change.loads_pps).chain([&request.loads_pps]);
+    let load_pps = loads.map(|loads_pps| loads_pps.iter().sum::<f64>()).fold(0.0, f64::max);
     let at_once = request.duration_s > TRIAL_MAX_S || load_pps * request.duration_s > TRIAL_FRAMES_MAX;
     let Ok(reply) = engine.trial(&request, &AtomicBool::new(at_once), |window| write(&Reply::Window(window))) else {
         return;

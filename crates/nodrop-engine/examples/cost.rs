@@ -128,6 +128,8 @@ fn request(loads_pps: Vec<f64>, latency_every: Option<u64>) -> TrialRequest {
         catch_up_max_s: 0.02,
         latency_every,
         loss_run_max: 0,
+        load_changes: Vec::new(),
+        window_latency: false,
         histograms: false,
         capture: None,
         sut_pids: Vec::new(),

@@ -11,6 +11,7 @@ use crate::disturbance::{SlotEnd, Slots, SpeedSamplers, SpeedWatch, ThreadWatch}
 use crate::live_loss::LiveLoss;
 use crate::shared_counters::{Sample, SharedCounters};
 use crate::starvation::StarvationWatch;
+use crate::window_latency::LatencyColumns;
 
 /// Time without arrivals after which frames in flight count as lost.
 const QUIET_NS: u64 = 200_000_000;
@@ -34,6 +35,7 @@ pub(crate) struct Conductor<'a, C, F> {
     /// Trial time of the last report.
     reported_s: f64,
     last: Vec<Sample>,
+    latency: Option<LatencyColumns>,
     losses: LiveLoss,
     /// Separates disturbed time, if requested.
     slots: Option<Slots>,
@@ -70,7 +72,8 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         let (last, losses) = (vec![Sample::default(); series_count], LiveLoss::new(series_count));
         let load_pps = context.request.loads_pps.iter().sum();
         // Of a trial that cannot be extended, too little might remain.
-        let is_extensible = matches!(context.request.pattern, LoadPattern::Flat);
+        let is_extensible =
+            matches!(context.request.pattern, LoadPattern::Flat) && context.request.load_changes.is_empty();
         let is_separated = is_extensible && context.request.disturbances.is_some();
         let slots = is_separated.then(|| Slots::new(series_count, load_pps));
         let reported_s = 0.0;
@@ -81,6 +84,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             on_window,
             reported_s,
             last,
+            latency: context.request.window_latency.then(|| LatencyColumns::new(series_count)),
             losses,
             slots,
             watch: None,
@@ -254,6 +258,9 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             windows.offered_count[index].push(now.offered - before.offered);
             windows.received_count[index].push(now.received - before.received);
         }
+        if let Some(latency) = &mut self.latency {
+            latency.close_window(self.shared);
+        }
         // Windows end a little after the edges of their grid.
         if elapsed_s - self.reported_s >= self.context.request.progress_s - self.context.request.window_s / 2.0 {
             self.report_progress(&now, elapsed_s);
@@ -294,6 +301,9 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
                 let last = column.pop().unwrap_or(0);
                 column.last_mut().into_iter().for_each(|before| *before += last);
             }
+            if let Some(latency) = &mut self.latency {
+                latency.merge_last();
+            }
         }
     }
 
@@ -307,8 +317,9 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     }
 
     /// Return the timeline, the slots, the CPUs of tester and SUT, and their speeds.
-    pub(crate) fn finish(self) -> (Timeline, Option<Slots>, Vec<usize>, Vec<CpuSpeed>) {
+    pub(crate) fn finish(mut self) -> (Timeline, Option<Slots>, Vec<usize>, Vec<CpuSpeed>) {
         let cpus = self.watch.as_ref().map(ThreadWatch::cpus).unwrap_or_default();
+        self.timeline.windows.latency = self.latency.map(LatencyColumns::finish).unwrap_or_default();
         let histories = self.context.speed_histories.lock().unwrap_or_else(PoisonError::into_inner);
         (self.timeline, self.slots, cpus, self.speeds.speeds(&histories))
     }

@@ -6,7 +6,7 @@ use nodrop_port::{PortError, Receive};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::Stream;
-use crate::receive_lane::{IncomingStream, ReceiveLane};
+use crate::receive_lane::{IncomingStream, ReceiveLane, ReceiveRecords};
 use crate::shared_counters::SharedCounters;
 
 /// The receiver of one port in one trial.
@@ -60,8 +60,9 @@ impl Receiver {
                 arrival_check: stream.frames.arrival_check(),
             })
             .collect();
+        let records = ReceiveRecords { loss_run_max: usize::MAX, window_latency: true };
         Self {
-            lane: ReceiveLane::new(&incoming, trial_tag, 1, usize::MAX),
+            lane: ReceiveLane::new(&incoming, trial_tag, 1, records),
             shared: SharedCounters::new(0, 0, streams.len(), 0),
         }
     }

@@ -23,6 +23,7 @@ mod pattern;
 mod receive_lane;
 mod schedule;
 mod send_lane;
+mod send_phases;
 mod send_times;
 mod series;
 mod shared_counters;
@@ -33,9 +34,10 @@ mod tracker;
 mod trial;
 mod trial_reply;
 mod validity;
+mod window_latency;
 mod worker;
 
-use nodrop_model::{CheckReply, DoubtReason, SignatureForm, TrialReply, TrialRequest, Window};
+use nodrop_model::{CheckReply, DoubtReason, LoadPattern, LoadPhase, SignatureForm, TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
 use nodrop_wire::{Frames, TRIAL_TAGS};
@@ -105,7 +107,6 @@ pub struct Engine<T, R, C> {
     streams: Vec<Stream>,
     cores: Vec<usize>,
     clock: C,
-    series: TrialSeries,
     speed_histories: Mutex<SpeedHistories>,
     late_factor: u32,
     next_tag: u8,
@@ -140,17 +141,7 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
             let message = "signature: streams differ; use the same form in all of them";
             return Err(EngineError::Request(message.to_owned()));
         }
-        let series = TrialSeries::new(&streams);
-        Ok(Self {
-            ports,
-            streams,
-            cores,
-            clock,
-            series,
-            speed_histories: Mutex::default(),
-            late_factor: 1,
-            next_tag: 0,
-        })
+        Ok(Self { ports, streams, cores, clock, speed_histories: Mutex::default(), late_factor: 1, next_tag: 0 })
     }
 
     /// Return the number of threads of a trial.
@@ -186,13 +177,14 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
         check_request(request, &self.streams)?;
         let tag = self.take_tag();
         let threads = self.thread_count();
+        let series = TrialSeries::new(&self.streams, request);
         let context = TrialContext {
             request,
             tag,
             threads,
             cores: &self.cores,
             stop,
-            series: &self.series,
+            series: &series,
             speed_histories: &self.speed_histories,
             late_factor: self.late_factor,
         };
@@ -225,10 +217,18 @@ fn check_request(request: &TrialRequest, streams: &[Stream]) -> Result<(), Engin
             request.loads_pps.len()
         ));
     }
+    let change_lens = request.load_changes.iter().map(|change| change.loads_pps.len());
+    if let Some(len) = change_lens.into_iter().find(|len| *len != stream_count) {
+        return error(format!("load_changes: {len} loads for {stream_count} streams; give one load per stream"));
+    }
     if let Some(message) = request.range_error() {
         return error(message);
     }
-    let frame_count_max = request.loads_pps.iter().sum::<f64>() * request.duration_s;
+    if !request.load_changes.is_empty() && !matches!(request.pattern, LoadPattern::Flat) {
+        return error("load_changes: only a flat load changes within a trial; use the pattern flat".to_owned());
+    }
+    let frame_count = |phase: &LoadPhase<'_>| phase.loads_pps.iter().sum::<f64>() * phase.duration_s();
+    let frame_count_max: f64 = request.load_phases().iter().map(frame_count).sum();
     let is_in_headers = streams.iter().any(|stream| stream.frames.signature() == SignatureForm::Headers);
     let (limit, limit_text) = if is_in_headers { (HEADER_FRAMES_MAX, "2^32") } else { (FRAMES_MAX, "2^40") };
     if frame_count_max > limit {

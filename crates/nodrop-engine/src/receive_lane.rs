@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::histogram::Durations;
 use crate::loss_timeline::LossTimeline;
-use crate::shared_counters::SharedCounters;
+use crate::shared_counters::{ArrivalLatency, SharedCounters};
 use crate::tracker::{Arrival, Tracker};
 
 /// Maximum number of frames read from a port before sending continues.
@@ -66,6 +66,35 @@ pub(crate) struct SeriesArrivals {
     received: u64,
     missing: u64,
     overdue: u64,
+    /// Latency, if it is requested by window.
+    latency: Option<LatencySum>,
+}
+
+/// Latencies of a series: their number and sum, and the extremes since the last publication.
+#[derive(Debug, Default)]
+struct LatencySum {
+    count: u64,
+    sum_ns: u64,
+    extremes_ns: Option<(u64, u64)>,
+}
+
+impl LatencySum {
+    #[inline]
+    fn record(&mut self, latency_ns: u64) {
+        self.count += 1;
+        self.sum_ns += latency_ns;
+        let (min_ns, max_ns) = self.extremes_ns.unwrap_or((u64::MAX, 0));
+        self.extremes_ns = Some((min_ns.min(latency_ns), max_ns.max(latency_ns)));
+    }
+
+    fn publish(&mut self, shared: &ArrivalLatency) {
+        shared.count.store(self.count, Relaxed);
+        shared.sum_ns.store(self.sum_ns, Relaxed);
+        if let Some((min_ns, max_ns)) = self.extremes_ns.take() {
+            shared.min_ns.fetch_min(min_ns, Relaxed);
+            shared.max_ns.fetch_max(max_ns, Relaxed);
+        }
+    }
 }
 
 /// Latency of the frames of one series.
@@ -74,6 +103,15 @@ pub(crate) struct SeriesLatency {
     pub(crate) series: usize,
     pub(crate) latency: Durations,
     pub(crate) variation: Durations,
+}
+
+/// Records that a trial may request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReceiveRecords {
+    /// Maximum number of loss runs with their times.
+    pub(crate) loss_run_max: usize,
+    /// Whether the latency of each window is published.
+    pub(crate) window_latency: bool,
 }
 
 /// The receive path of one port.
@@ -90,6 +128,7 @@ pub(crate) struct ReceiveLane {
     trial_tag: u8,
     /// Number of loss runs that may still be stored.
     loss_run_limit: usize,
+    window_latency: bool,
     /// Latency is measured for every n-th frame of a stream; zero disables it.
     pub(crate) latency_every: u64,
     last_read_ns: Option<u64>,
@@ -106,7 +145,7 @@ impl ReceiveLane {
         streams: &[IncomingStream<'_>],
         trial_tag: u8,
         latency_every: u64,
-        loss_run_limit: usize,
+        records: ReceiveRecords,
     ) -> Self {
         let mut offsets: Vec<usize> = streams.iter().flat_map(|stream| stream.rx_offsets).copied().collect();
         offsets.sort_unstable();
@@ -119,7 +158,8 @@ impl ReceiveLane {
             series: Vec::new(),
             times: Vec::new(),
             trial_tag,
-            loss_run_limit,
+            loss_run_limit: records.loss_run_max,
+            window_latency: records.window_latency,
             latency_every,
             last_read_ns: None,
             resume_ns: 0,
@@ -135,7 +175,7 @@ impl ReceiveLane {
                 series,
                 times,
                 tracker: Tracker::new(streams.len()),
-                timeline: (loss_run_limit > 0).then(LossTimeline::default),
+                timeline: (records.loss_run_max > 0).then(LossTimeline::default),
                 last_time_ns: 0,
                 gap_max_ns: 0,
                 last: None,
@@ -149,7 +189,8 @@ impl ReceiveLane {
 
     fn series_index(&mut self, series: usize) -> usize {
         self.series.iter().position(|other| other.series == series).unwrap_or_else(|| {
-            self.series.push(SeriesArrivals { series, received: 0, missing: 0, overdue: 0 });
+            let latency = self.window_latency.then(LatencySum::default);
+            self.series.push(SeriesArrivals { series, received: 0, missing: 0, overdue: 0, latency });
             self.series.len() - 1
         })
     }
@@ -237,6 +278,9 @@ impl ReceiveLane {
             let latency_ns = wrapping_elapsed_ns(time_ns, signature.time_ns).max(0) as u64;
             let times = &mut self.times[inbox.times];
             times.latency.record(latency_ns, 1);
+            if let Some(latency) = &mut series.latency {
+                latency.record(latency_ns);
+            }
             if let Some((before_ns, _)) = inbox.last.filter(|(_, next)| *next == signature.sequence) {
                 times.variation.record(latency_ns.abs_diff(before_ns), 1);
             }
@@ -259,11 +303,14 @@ impl ReceiveLane {
         }
     }
 
-    fn publish(&self, shared: &SharedCounters) {
-        for series in &self.series {
+    fn publish(&mut self, shared: &SharedCounters) {
+        for series in &mut self.series {
             let arrivals = &shared.arrivals[series.series];
             arrivals.received.store(series.received, Relaxed);
             arrivals.overdue.store(series.overdue, Relaxed);
+            if let Some(latency) = &mut series.latency {
+                latency.publish(&arrivals.latency);
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Interleave streams in proportion to their loads, all above zero, each as evenly spaced as possible.
+    /// Interleave streams in proportion to their loads, one of them above zero, each as evenly spaced as possible.
     pub(crate) fn new(loads_pps: &[f64]) -> Self {
         let weights = integer_proportion(loads_pps).unwrap_or_else(|| nearest_proportion(loads_pps));
         let mut turns: Vec<(f64, u32)> = Vec::new();
@@ -44,7 +44,7 @@ impl Schedule {
 
 /// Return the loads as small integers of the same ratio, if there are any.
 fn integer_proportion(loads_pps: &[f64]) -> Option<Vec<u64>> {
-    let smallest = loads_pps.iter().copied().fold(f64::INFINITY, f64::min);
+    let smallest = loads_pps.iter().copied().filter(|load| *load > 0.0).fold(f64::INFINITY, f64::min);
     let is_whole = |parts: &f64| (parts - parts.round()).abs() <= INTEGER_TOLERANCE * parts.max(1.0);
     (1..=PARTS_MAX)
         .map(|parts| smallest / f64::from(parts))
@@ -53,10 +53,11 @@ fn integer_proportion(loads_pps: &[f64]) -> Option<Vec<u64>> {
         .filter(|weights| weights.iter().sum::<u64>() <= ENTRIES_MAX)
 }
 
-/// Return the loads as integers that add up to about `ENTRIES_MAX`, none of them zero.
+/// Return the loads as integers that add up to about `ENTRIES_MAX`, zero only for a load of zero.
 fn nearest_proportion(loads_pps: &[f64]) -> Vec<u64> {
     let sum: f64 = loads_pps.iter().sum();
-    loads_pps.iter().map(|load| ((load / sum * ENTRIES_MAX as f64).round() as u64).max(1)).collect()
+    let least = |load: f64| u64::from(load > 0.0);
+    loads_pps.iter().map(|load| ((load / sum * ENTRIES_MAX as f64).round() as u64).max(least(*load))).collect()
 }
 
 #[cfg(test)]
@@ -74,6 +75,12 @@ mod tests {
     fn a_stream_of_twice_the_load_has_twice_the_turns_evenly_spaced() {
         assert_eq!(Schedule::new(&[1000.0, 2000.0]).order(), [1, 0, 1]);
         assert_eq!(Schedule::new(&[0.3, 0.7]).frame_counts(1000), [300, 700]);
+    }
+
+    #[test]
+    fn a_stream_without_load_has_no_turn() {
+        assert_eq!(Schedule::new(&[10.0, 0.0, 20.0]).frame_counts(300), [100, 0, 200]);
+        assert_eq!(Schedule::new(&[1.0, 0.0, std::f64::consts::PI]).frame_counts(1_000_000)[1], 0);
     }
 
     #[test]

@@ -7,8 +7,7 @@ use nodrop_port::{Fill, PortError, Slot, Transmit};
 use nodrop_wire::{Frames, SlotState, Template};
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::pacer::Pacer;
-use crate::schedule::Schedule;
+use crate::send_phases::{SendPhase, SendPhases};
 use crate::send_times::SendTimes;
 use crate::shared_counters::SharedCounters;
 
@@ -22,7 +21,6 @@ pub(crate) struct OutgoingStream<'a> {
     /// Index among all streams.
     pub(crate) stream: usize,
     pub(crate) frames: &'a Frames,
-    pub(crate) load_pps: f64,
     /// Index of its series among the trial's count series.
     pub(crate) series: usize,
 }
@@ -43,11 +41,9 @@ struct StreamState<'a> {
 }
 
 /// Pacing of a lane.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Pace {
-    pub(crate) pacer: Pacer,
-    /// End of `pacer`, since the trial's start.
-    pub(crate) end_ns: u64,
+    pub(crate) phases: SendPhases,
     pub(crate) catch_up_max_ns: u64,
     pub(crate) trial_tag: u8,
 }
@@ -59,13 +55,16 @@ pub(crate) struct SendLane<'a> {
     streams: Vec<StreamState<'a>>,
     /// State of each template, by tag.
     slot_states: Vec<SlotState>,
-    schedule: Schedule,
-    /// Index of the next frame in the schedule's order.
+    /// Position of the current phase.
+    phase: usize,
+    /// Index of the next frame in the order of the phase.
     order_index: usize,
     frame_len_max: usize,
-    /// Number of the next frame in the schedule: frames sent or skipped.
+    /// Number of the next frame in the phase: frames of it sent or skipped.
     next: u64,
     next_due_ns: u64,
+    /// Number of each phase that has begun but the first, and the frames of each stream sent before it.
+    phase_begins: Vec<(usize, Vec<u64>)>,
     /// Count series of the trial, and the frames sent for each.
     series_sent: Vec<(usize, u64)>,
     pub(crate) times: SendTimes,
@@ -93,11 +92,12 @@ impl<'a> SendLane<'a> {
                 .flat_map(|stream| stream.frames.templates())
                 .map(Template::slot_state)
                 .collect(),
-            schedule: Schedule::new(&streams.iter().map(|stream| stream.load_pps).collect::<Vec<_>>()),
+            phase: 0,
             order_index: 0,
             frame_len_max: streams.iter().map(|stream| stream.frames.frame_len_max()).max().unwrap_or(0),
             next: 0,
-            next_due_ns: pace.pacer.departure_ns(0),
+            next_due_ns: pace.phases.at(0).departure_ns(0),
+            phase_begins: Vec::new(),
             series_sent,
             times: SendTimes::new(pace.catch_up_max_ns),
             done: false,
@@ -121,8 +121,18 @@ impl<'a> SendLane<'a> {
 
     /// Return the frames intended until `end_ns`, by index of their stream among all.
     pub(crate) fn intended_counts(&self, end_ns: u64) -> impl Iterator<Item = (usize, u64)> {
-        let counts = self.schedule.frame_counts(self.pace.pacer.ending_at(end_ns).intended_count());
+        let counts = self.pace.phases.frame_counts(end_ns);
         self.streams.iter().map(|state| state.stream as usize).zip(counts)
+    }
+
+    /// Return the frames sent before a load change, counted from 1, by index of their stream among all.
+    pub(crate) fn sequences_at(&self, change: usize) -> impl Iterator<Item = (usize, u64)> {
+        let begin = self.phase_begins.iter().find(|(number, _)| *number >= change);
+        let is_before_first = self.pace.phases.at(0).number >= change;
+        self.streams.iter().enumerate().map(move |(index, state)| {
+            let sent = if is_before_first { 0 } else { begin.map_or(state.sent, |(_, sent)| sent[index]) };
+            (state.stream as usize, sent)
+        })
     }
 
     pub(crate) fn trial_tag(&self) -> u8 {
@@ -131,17 +141,16 @@ impl<'a> SendLane<'a> {
 
     /// Return the lane's timetable for a self-paced port, or the reason why it is unsupported.
     pub(crate) fn timetable(&self, egress: EgressPort) -> Result<Timetable<'_>, String> {
+        let Some(SendPhase { pacer, schedule, .. }) = self.pace.phases.single() else {
+            return Err(format!("load changes {USER_SPACE_ONLY}"));
+        };
         Ok(Timetable {
             egress,
-            load_pps: self
-                .pace
-                .pacer
-                .even_load_pps()
-                .ok_or_else(|| format!("patterns other than flat {USER_SPACE_ONLY}"))?,
-            frame_count: self.pace.pacer.intended_count(),
+            load_pps: pacer.even_load_pps().ok_or_else(|| format!("patterns other than flat {USER_SPACE_ONLY}"))?,
+            frame_count: pacer.intended_count(),
             catch_up_max_ns: self.pace.catch_up_max_ns,
             frames: self.streams.iter().map(|state| frame(state.frames)).collect::<Result<_, _>>()?,
-            order: self.schedule.order(),
+            order: schedule.order(),
         })
     }
 
@@ -174,7 +183,8 @@ impl<'a> SendLane<'a> {
         let Some(now_ns) = clock.steady_ns().checked_sub(shared.start_ns) else { return Ok(0) };
         self.set_end(shared.end_ns.load(Relaxed));
         self.times.poll(now_ns);
-        if self.next >= self.pace.pacer.intended_count() || now_ns > self.pace.end_ns + self.grace_ns(shared) {
+        let is_complete = self.next >= self.current().pacer.intended_count();
+        if is_complete || now_ns > self.pace.phases.end_ns + self.grace_ns(shared) {
             self.done = true;
             shared.sending.fetch_sub(1, Relaxed);
             return Ok(0);
@@ -183,7 +193,7 @@ impl<'a> SendLane<'a> {
             return Ok(0);
         }
         self.skip_overdue(now_ns, shared);
-        let due = self.pace.pacer.due_count(now_ns).saturating_sub(self.next).min(port.batch_max());
+        let due = self.current().due_count(now_ns).saturating_sub(self.next).min(port.batch_max());
         if due == 0 {
             return Ok(0);
         }
@@ -211,30 +221,45 @@ impl<'a> SendLane<'a> {
     /// Shorten or extend the schedule to frames due before `end_ns`.
     #[inline]
     fn set_end(&mut self, end_ns: u64) {
-        if end_ns != self.pace.end_ns {
-            let pacer = &self.pace.pacer;
-            self.pace.pacer =
-                if end_ns > self.pace.end_ns { pacer.extended_to(end_ns) } else { pacer.ending_at(end_ns) };
-            self.pace.end_ns = end_ns;
+        if end_ns != self.pace.phases.end_ns {
+            self.pace.phases.set_end(end_ns, self.phase);
         }
+    }
+
+    #[inline]
+    fn current(&self) -> &SendPhase {
+        self.pace.phases.at(self.phase)
     }
 
     /// Skip frames due longer ago than the catch-up limit.
     #[inline]
     fn skip_overdue(&mut self, now_ns: u64, shared: &SharedCounters) {
-        if now_ns - self.next_due_ns <= self.pace.catch_up_max_ns {
-            return;
+        while now_ns > self.next_due_ns + self.pace.catch_up_max_ns {
+            let skipped = self.current().due_count(now_ns - self.pace.catch_up_max_ns).saturating_sub(self.next);
+            if skipped == 0 {
+                return;
+            }
+            self.times.skip(skipped);
+            shared.unsent.fetch_add(skipped, Relaxed);
+            self.advance(skipped);
         }
-        let skipped = self.pace.pacer.due_count(now_ns - self.pace.catch_up_max_ns).saturating_sub(self.next);
-        self.times.skip(skipped);
-        shared.unsent.fetch_add(skipped, Relaxed);
-        self.advance(skipped);
     }
 
     #[inline]
     fn advance(&mut self, count: u64) {
         self.next += count;
-        self.next_due_ns = self.pace.pacer.departure_ns(self.next);
+        while self.next >= self.current().pacer.intended_count() && !self.pace.phases.is_last(self.phase) {
+            self.begin_next_phase();
+        }
+        self.next_due_ns = self.current().departure_ns(self.next);
+    }
+
+    #[cold]
+    fn begin_next_phase(&mut self) {
+        self.phase += 1;
+        (self.next, self.order_index) = (0, 0);
+        let sent = self.streams.iter().map(|state| state.sent).collect();
+        self.phase_begins.push((self.current().number, sent));
     }
 
     fn send<T: Transmit>(&mut self, port: &mut T, count: usize, time_ns: u64) -> Result<u64, PortError> {
@@ -242,7 +267,7 @@ impl<'a> SendLane<'a> {
         let completer = Completer {
             streams: &mut self.streams,
             slot_states: &mut self.slot_states,
-            order: self.schedule.order(),
+            order: self.pace.phases.at(self.phase).schedule.order(),
             order_index: &mut order_index,
             filled: &mut filled,
             time_ns,
@@ -261,7 +286,7 @@ impl<'a> SendLane<'a> {
             self.series_sent[0].1 += sent as u64;
             return;
         }
-        let order = self.schedule.order();
+        let order = self.pace.phases.at(self.phase).schedule.order();
         let mut order_index = self.order_index;
         for position in 0..filled {
             let state = &mut self.streams[order[order_index] as usize];

@@ -1,6 +1,7 @@
-//! Series of a trial: one per stream if there are few streams, otherwise one per direction.
+//! Series of a trial: one per stream if there are few streams, otherwise one per direction and phase in which streams
+//! begin to send.
 
-use nodrop_model::Series;
+use nodrop_model::{Series, TrialRequest};
 
 use crate::Stream;
 
@@ -19,10 +20,12 @@ pub(crate) struct TrialSeries {
 }
 
 impl TrialSeries {
-    pub(crate) fn new(streams: &[Stream]) -> Self {
+    pub(crate) fn new(streams: &[Stream], request: &TrialRequest) -> Self {
+        let phases = request.load_phases();
+        let first_phase = |stream: usize| phases.iter().position(|phase| phase.loads_pps[stream] > 0.0).unwrap_or(0);
         Self {
-            counts: SeriesMap::new(streams, COUNT_STREAMS_MAX),
-            latency: SeriesMap::new(streams, LATENCY_STREAMS_MAX),
+            counts: SeriesMap::new(streams, COUNT_STREAMS_MAX, first_phase),
+            latency: SeriesMap::new(streams, LATENCY_STREAMS_MAX, |_| 0),
         }
     }
 }
@@ -35,12 +38,13 @@ pub(crate) struct SeriesMap {
 }
 
 impl SeriesMap {
-    fn new(streams: &[Stream], separate_max: usize) -> Self {
+    fn new(streams: &[Stream], separate_max: usize, first_phase: impl Fn(usize) -> usize) -> Self {
         let separate = streams.len() <= separate_max;
         let mut map = Self { index_by_stream: Vec::new(), series: Vec::new() };
-        for stream in streams {
+        for (index, stream) in streams.iter().enumerate() {
             let stream_id = separate.then(|| stream.frames.stream_id());
-            let series = Series { tx_port: stream.tx_port, rx_port: stream.rx_port, stream_id };
+            let (tx_port, rx_port, first_phase) = (stream.tx_port, stream.rx_port, first_phase(index));
+            let series = Series { tx_port, rx_port, stream_id, first_phase };
             let existing = map.series.iter().position(|other| *other == series);
             map.index_by_stream.push(existing.unwrap_or(map.series.len()));
             if existing.is_none() {

@@ -17,6 +17,25 @@ pub(crate) struct Arrivals {
     pub(crate) received: AtomicU64,
     /// Frames that were missing when the loss check began and still are.
     pub(crate) overdue: AtomicU64,
+    pub(crate) latency: ArrivalLatency,
+}
+
+/// Latency of a series, if it is requested by window.
+#[derive(Debug)]
+pub(crate) struct ArrivalLatency {
+    /// Frames measured since the trial began, and the sum of their latencies.
+    pub(crate) count: AtomicU64,
+    pub(crate) sum_ns: AtomicU64,
+    /// Extremes since the conductor last took them.
+    pub(crate) min_ns: AtomicU64,
+    pub(crate) max_ns: AtomicU64,
+}
+
+impl Default for ArrivalLatency {
+    fn default() -> Self {
+        let [count, sum_ns, max_ns] = [0; 3].map(AtomicU64::new);
+        Self { count, sum_ns, min_ns: AtomicU64::new(u64::MAX), max_ns }
+    }
 }
 
 /// State of a trial shared by workers and conductor.

@@ -1,6 +1,6 @@
 //! A trial from start to reply: assigns work to threads, runs them, and collects the counts.
 
-use nodrop_model::{SignatureForm, TrialReply, TrialRequest, Window};
+use nodrop_model::{LoadPhase, SignatureForm, TrialReply, TrialRequest, Window};
 use nodrop_port::clock::{Clock, WallOffset};
 use nodrop_port::sched::ThreadTimes;
 use nodrop_port::{PortError, Receive, Transmit};
@@ -10,9 +10,9 @@ use crate::conductor::Conductor;
 use crate::context::TrialContext;
 use crate::disturbance::{OtherWorkMeter, SpeedSamplers};
 use crate::host_snapshot::HostSnapshot;
-use crate::pacer::Pacer;
-use crate::receive_lane::{IncomingStream, ReceiveLane};
+use crate::receive_lane::{IncomingStream, ReceiveLane, ReceiveRecords};
 use crate::send_lane::{OutgoingStream, Pace, SendLane};
+use crate::send_phases::SendPhases;
 use crate::shared_counters::SharedCounters;
 use crate::trial_reply::{Counts, reply};
 use crate::worker::{Receiver, Sender, Worker};
@@ -128,12 +128,9 @@ fn assign<'a, T: Transmit, R: Receive>(
             workers[thread].senders.push(Sender { index, port: &mut port.tx, lane });
         }
         if !incoming.is_empty() {
-            let lane = ReceiveLane::new(
-                &incoming,
-                context.tag,
-                latency_every(&incoming, context),
-                context.request.loss_run_max,
-            );
+            let TrialRequest { loss_run_max, window_latency, .. } = *context.request;
+            let records = ReceiveRecords { loss_run_max, window_latency };
+            let lane = ReceiveLane::new(&incoming, context.tag, latency_every(&incoming, context), records);
             let thread = first_receiver + index % receiving_threads;
             workers[thread].receivers.push(Receiver { port: &mut port.rx, lane });
         }
@@ -145,18 +142,16 @@ fn outgoing_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialConte
     let outgoing = |(position, stream): (usize, &'a Stream)| OutgoingStream {
         stream: position,
         frames: &stream.frames,
-        load_pps: context.request.loads_pps[position],
         series: context.series.counts.index_of(position),
     };
     streams.iter().enumerate().filter(|(_, stream)| stream.tx_port == port).map(outgoing).collect()
 }
 
 fn build_pace(port: usize, outgoing: &[OutgoingStream<'_>], context: &TrialContext<'_>) -> Pace {
-    let load_pps = outgoing.iter().map(|stream| stream.load_pps).sum();
-    let TrialRequest { duration_s, pattern, .. } = context.request;
+    let streams: Vec<usize> = outgoing.iter().map(|stream| stream.stream).collect();
+    let TrialRequest { pattern, .. } = context.request;
     Pace {
-        pacer: Pacer::with_pattern(load_pps, *duration_s, pattern, port),
-        end_ns: context.duration_ns(),
+        phases: SendPhases::new(&context.request.load_phases(), &streams, pattern, port),
         catch_up_max_ns: (context.request.catch_up_max_s * 1e9) as u64,
         trial_tag: context.tag,
     }
@@ -181,6 +176,8 @@ fn latency_every(incoming: &[IncomingStream<'_>], context: &TrialContext<'_>) ->
     if incoming.iter().any(|stream| stream.signature == SignatureForm::Headers) {
         return 0;
     }
-    let load_pps: f64 = incoming.iter().map(|stream| context.request.loads_pps[stream.stream]).sum();
-    context.request.latency_every.unwrap_or(((load_pps / LATENCY_PPS) as u64).max(1))
+    let phases = context.request.load_phases();
+    let load_pps = |phase: &LoadPhase<'_>| incoming.iter().map(|stream| phase.loads_pps[stream.stream]).sum::<f64>();
+    let load_max_pps = phases.iter().map(load_pps).fold(0.0, f64::max);
+    context.request.latency_every.unwrap_or(((load_max_pps / LATENCY_PPS) as u64).max(1))
 }

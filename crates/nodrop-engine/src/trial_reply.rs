@@ -48,7 +48,7 @@ impl Counts {
         let cpu_times: Vec<ThreadTimes> = workers.iter().map(|worker| worker.cpu_times).collect();
         counts.cpu_wait_max_ns = longest_wait_ns(&cpu_times, context.cores.len());
         for sender in workers.iter().flat_map(|worker| &worker.senders) {
-            counts.add_sent(sender, end_ns);
+            counts.add_sent(sender, end_ns, context.request.load_changes.len());
         }
         counts.senders.sort_by_key(|sender| sender.port);
         for lane in workers.iter().flat_map(|worker| &worker.receivers).map(|receiver| &receiver.lane) {
@@ -77,6 +77,7 @@ impl Counts {
             loss_runs: None,
             loss_timeline: Vec::new(),
             arrival_gap_max_ns: 0,
+            change_sequences: Vec::new(),
         };
         let direction = |series: &nodrop_model::Series| DirectionTimes {
             tx_port: series.tx_port,
@@ -96,9 +97,14 @@ impl Counts {
         }
     }
 
-    fn add_sent<T>(&mut self, sender: &Sender<'_, T>, end_ns: u64) {
+    fn add_sent<T>(&mut self, sender: &Sender<'_, T>, end_ns: u64, change_count: usize) {
         for (stream, sent) in sender.lane.sent_counts() {
             self.streams[stream].offered_count = sent;
+        }
+        for change in 1..=change_count {
+            for (stream, sequence) in sender.lane.sequences_at(change) {
+                self.streams[stream].change_sequences.push(sequence);
+            }
         }
         for (stream, intended) in sender.lane.intended_counts(end_ns) {
             // A sender may learn of an early end a few frames too late.
@@ -157,16 +163,11 @@ pub(crate) fn reply(
     tester_drop_count: u64,
     queue_slots: u32,
 ) -> TrialReply {
-    let lost = |series: &nodrop_model::Series| {
-        let is_in_series = |stream: &&StreamCounts| {
-            (stream.tx_port, stream.rx_port) == (series.tx_port, series.rx_port)
-                && series.stream_id.is_none_or(|id| id == stream.stream_id)
-        };
-        counts.streams.iter().filter(is_in_series).map(|stream| stream.lost_count).sum()
-    };
-    for (column, series) in timeline.windows.lost_count.iter_mut().zip(context.series.counts.series()) {
-        reconcile(column, lost(series));
+    let mut lost = vec![0; context.series.counts.count()];
+    for (index, stream) in counts.streams.iter().enumerate() {
+        lost[context.series.counts.index_of(index)] += stream.lost_count;
     }
+    timeline.windows.lost_count.iter_mut().zip(lost).for_each(|(column, lost)| reconcile(column, lost));
     let undisturbed = slots.and_then(|slots| separate_disturbed_time(slots, &counts, &mut timeline));
     let received_pps = counts.port_received_max() as f64 / timeline.sent_for_s.max(1e-9);
     let sender_max = |time: fn(&SenderTimes) -> u64| counts.senders.iter().map(time).max().unwrap_or(0);

@@ -47,6 +47,8 @@ fn trial(capture: CaptureRequest) -> Result<(TrialReply, FileFrames), String> {
         catch_up_max_s: 60.0,
         latency_every: None,
         loss_run_max: 0,
+        load_changes: Vec::new(),
+        window_latency: false,
         histograms: false,
         capture: Some(Box::new(capture)),
         sut_pids: Vec::new(),

@@ -166,6 +166,8 @@ fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
         catch_up_max_s: 60.0,
         latency_every: None,
         loss_run_max: 1 << 16,
+        load_changes: Vec::new(),
+        window_latency: false,
         histograms: false,
         capture: None,
         sut_pids: Vec::new(),

@@ -46,6 +46,8 @@ fn thirty_trials_take_no_more_memory_than_three() {
         catch_up_max_s: 1.0,
         latency_every: None,
         loss_run_max: 0,
+        load_changes: Vec::new(),
+        window_latency: false,
         histograms: true,
         capture: None,
         sut_pids: Vec::new(),

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
 use nodrop_model::{
-    DoubtReason, LoadPattern, StopClause, StopRule, StreamCounts, StreamSpec, TrialReply, TrialRequest, Validity,
-    Window,
+    DoubtReason, LoadChange, LoadPattern, StopClause, StopRule, StreamCounts, StreamSpec, TrialReply, TrialRequest,
+    Validity, Window,
 };
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::fault::{FaultRx, Faults};
@@ -38,6 +38,8 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
         catch_up_max_s: 60.0,
         latency_every: None,
         loss_run_max: 0,
+        load_changes: Vec::new(),
+        window_latency: false,
         histograms: true,
         capture: None,
         sut_pids: Vec::new(),
@@ -466,6 +468,72 @@ fn the_wait_for_a_sender_that_stalls_at_the_end_is_reported() {
     assert!(reported_s.iter().filter(|&&elapsed_s| elapsed_s > 1.0).count() >= 3, "{reported_s:?}");
 }
 
+fn change(at_s: f64, loads_pps: [f64; 2]) -> LoadChange {
+    LoadChange { at_s, loads_pps: loads_pps.to_vec() }
+}
+
+#[test]
+fn loads_change_within_a_trial_without_a_gap() {
+    let load_changes = vec![change(0.1, [3000.0, 0.0]), change(0.2, [0.0, 500.0])];
+    let mut engine = connected(Faults::default(), QUEUE_SLOTS, vec![]);
+    let reply = measure(&mut engine, &TrialRequest { load_changes, window_latency: true, ..request(1000.0, 0.3) });
+    let counts = |stream: &StreamCounts| (stream.intended_count, stream.offered_count, stream.received_count);
+    assert_eq!(reply.streams.iter().map(counts).collect::<Vec<_>>(), [(400, 400, 400), (150, 150, 150)]);
+    assert_eq!(reply.streams[0].change_sequences, [100, 400]);
+    assert_eq!(reply.streams[1].change_sequences, [100, 100]);
+    for (latency, stream) in reply.windows.latency.iter().zip(&reply.streams) {
+        assert_eq!(latency.count.iter().sum::<u64>(), stream.received_count);
+        assert!(latency.min_ns.iter().zip(&latency.max_ns).all(|(min_ns, max_ns)| min_ns <= max_ns));
+    }
+}
+
+#[test]
+fn streams_that_share_a_port_begin_when_their_load_does() {
+    let [near, far] = loopback::pair(QUEUE_SLOTS);
+    let [near, far] = [("near", near), ("far", far)].map(|(name, (tx, rx))| Port { name: name.to_owned(), tx, rx });
+    let streams = (0..20).map(|id| stream(id, 0, 1)).collect();
+    let mut engine = Engine::new(vec![near, far], streams, vec![], SystemClock).unwrap();
+    let loads_pps: Vec<f64> = (0..20).map(|id| if id < 15 { 100.0 } else { 0.0 }).collect();
+    let load_changes = vec![LoadChange { at_s: 0.2, loads_pps: vec![100.0; 20] }];
+    let reply = measure(&mut engine, &TrialRequest { loads_pps, load_changes, ..request(1.0, 0.4) });
+    for stream in &reply.streams {
+        let before = if stream.stream_id < 15 { 20 } else { 0 };
+        assert_eq!((&*stream.change_sequences, stream.received_count), (&[before][..], before + 20));
+    }
+    assert_eq!(reply.windows.series.iter().map(|series| series.first_phase).collect::<Vec<_>>(), [0, 1]);
+    let received = reply.windows.received_count.iter().map(|column| column.iter().sum::<u64>());
+    assert_eq!(received.collect::<Vec<_>>(), [600, 100]);
+}
+
+#[test]
+fn a_stall_over_several_load_changes_is_caught_up_with_or_skipped_as_any_other() {
+    let sent_count = |catch_up_max_s: f64| {
+        let load_changes = [(0.1, 2000.0), (0.15, 4000.0), (0.2, 1000.0)]
+            .map(|(at_s, load_pps)| LoadChange { at_s, loads_pps: vec![load_pps] })
+            .to_vec();
+        let request = TrialRequest { loads_pps: vec![1000.0], load_changes, catch_up_max_s, ..request(1.0, 0.6) };
+        let reply = measure(&mut stalled_engine(50, 300, true), &request);
+        assert_eq!(reply.streams[0].intended_count, 100 + 100 + 200 + 400);
+        (reply.streams[0].offered_count, reply.senders[0].unsent_count)
+    };
+    assert_eq!(sent_count(60.0), (800, 0));
+    // All frames of the second and third phase are due during the stall.
+    let (offered_count, unsent_count) = sent_count(0.02);
+    assert!(unsent_count >= 300 && offered_count + unsent_count <= 800, "{offered_count} {unsent_count}");
+}
+
+#[test]
+fn a_trial_that_is_stopped_before_a_load_change_leaves_it_out() {
+    let stop = Some(StopRule { elapsed_s: Some(0.2), ..StopRule::default() });
+    let mut engine = connected(Faults::default(), QUEUE_SLOTS, vec![]);
+    let load_changes = vec![change(0.1, [2000.0; 2]), change(8.0, [9000.0; 2])];
+    let reply = measure(&mut engine, &TrialRequest { load_changes, stop, ..request(1000.0, 10.0) });
+    let stream = &reply.streams[0];
+    assert_eq!((stream.intended_count, stream.lost_count), (stream.offered_count, 0));
+    assert_eq!(stream.change_sequences, [100, stream.offered_count]);
+    assert!(stream.offered_count < 15_000);
+}
+
 #[test]
 fn a_load_that_varies_sends_every_frame_all_the_same() {
     let pattern = LoadPattern::Burst { period_s: 0.02, duty_ratio: 0.5 };
@@ -538,6 +606,16 @@ fn impossible_requests_say_what_is_wrong() {
     assert!(error_of(request(f64::NAN, 1.0)).contains("above 0"));
     assert!(error_of(request(1.0, 0.0)).contains("duration_s"));
     assert!(error_of(TrialRequest { window_s: 1.0, ..request(1.0, 1.0) }).contains("window_s"));
+    let mut change_error = |load_changes| error_of(TrialRequest { load_changes, ..request(1.0, 1.0) });
+    assert!(change_error(vec![change(1.0, [1.0; 2])]).contains("below duration_s (1)"));
+    assert!(change_error(vec![change(0.5, [1.0; 2]), change(0.5, [2.0; 2])]).contains("out of order"));
+    assert!(change_error(vec![change(0.5, [1.0, -1.0])]).contains("-1 is not a valid load"));
+    assert!(change_error(vec![LoadChange { at_s: 0.5, loads_pps: vec![1.0] }]).contains("one load per stream"));
+    assert!(change_error((1..=101).map(|n| change(f64::from(n) / 200.0, [1.0; 2])).collect()).contains("at most 100"));
+    assert!(error_of(request(0.0, 1.0)).contains("stream 0 never sends"));
+    let pattern = LoadPattern::Burst { period_s: 0.1, duty_ratio: 0.5 };
+    let load_changes = vec![change(0.5, [1.0; 2])];
+    assert!(error_of(TrialRequest { pattern, load_changes, ..request(1.0, 1.0) }).contains("pattern flat"));
     for timeout_s in [f64::NAN, -1.0, 1e300] {
         assert!(engine.check(timeout_s).unwrap_err().to_string().contains("timeout_s"));
     }

@@ -27,10 +27,12 @@ pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{FrameTimes, LossRun, LossRuns, Reordering};
 pub use reply::{
     CheckArrival, CheckReply, CloseReply, CompileReply, DirectionCheck, ErrorKind, ErrorReply, Hello, InspectReply,
-    OpenReply, PortFacts, ProbeReply, Reply, Series, StreamCounts, Timestamping, TrialReply, Window, Windows,
+    OpenReply, PortFacts, ProbeReply, Reply, Series, StreamCounts, Timestamping, TrialReply, Window, WindowLatency,
+    Windows,
 };
 pub use request::{
-    Backend, CheckRequest, CompileRequest, CopyMode, FaultSpec, OpenRequest, PortSpec, Request, TrialRequest,
+    Backend, CheckRequest, CompileRequest, CopyMode, FaultSpec, LoadChange, LoadPhase, OpenRequest, PortSpec, Request,
+    TrialRequest,
 };
 pub use stop::{StopClause, StopRule};
 pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};

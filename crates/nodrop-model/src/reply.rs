@@ -227,6 +227,9 @@ pub struct StreamCounts {
     pub loss_timeline: Vec<LossRun>,
     /// Longest time between two arrivals.
     pub arrival_gap_max_ns: u64,
+    /// Sequence number of the next frame at each load change.
+    #[serde(default)]
+    pub change_sequences: Vec<u64>,
 }
 
 /// Subject of a column of the time series.
@@ -236,8 +239,12 @@ pub struct Series {
     pub tx_port: usize,
     /// Expected port of arrival.
     pub rx_port: usize,
-    /// Stream, if there are at most 16; otherwise None, and the column covers all streams between these ports.
+    /// Stream, if there are at most 16; otherwise None, and the column covers all streams between these ports that begin
+    /// to send with the same load change.
     pub stream_id: Option<u16>,
+    /// Number of the load change with which its streams begin to send, from 1; 0: they send from the begin.
+    #[serde(default)]
+    pub first_phase: usize,
 }
 
 /// The trial as a time series; column vectors, one entry per window.
@@ -255,9 +262,25 @@ pub struct Windows {
     /// Frames lost, by the window in which a later frame overtook them: `[series][window]`. The last window includes
     /// frames that no frame overtook, so that the windows add up to the series' lost frames.
     pub lost_count: Vec<Vec<u64>>,
+    /// Latency of the frames that arrived within each window, by series; empty if it was not requested.
+    #[serde(default)]
+    pub latency: Vec<WindowLatency>,
     /// Disturbed part of the windows.
     #[serde(default)]
     pub disturbed_time: DisturbedTime,
+}
+
+/// Latency of a series; one entry per window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowLatency {
+    /// Frames whose latency was measured.
+    pub count: Vec<u64>,
+    /// Sum of their latencies, in nanoseconds.
+    pub sum_ns: Vec<u64>,
+    /// Smallest latency; 0 without any.
+    pub min_ns: Vec<u64>,
+    /// Largest latency; 0 without any.
+    pub max_ns: Vec<u64>,
 }
 
 /// Counts and verdict of one trial.

@@ -162,14 +162,47 @@ pub struct CheckRequest {
     pub timeout_s: f64,
 }
 
+/// A change of the loads within a trial.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadChange {
+    /// Time of the change, in seconds since the first frame was due.
+    pub at_s: f64,
+    /// Intended load of each open stream from then on; 0: it does not send.
+    pub loads_pps: Vec<f64>,
+}
+
+/// A part of a trial in which the loads are constant.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadPhase<'a> {
+    /// Begin, in nanoseconds since the first frame was due.
+    pub begin_ns: u64,
+    /// End, that of sending for the last phase.
+    pub end_ns: u64,
+    /// Intended load of each open stream; 0: it does not send.
+    pub loads_pps: &'a [f64],
+}
+
+impl LoadPhase<'_> {
+    /// Return its length, in seconds.
+    #[must_use]
+    pub fn duration_s(&self) -> f64 {
+        (self.end_ns - self.begin_ns) as f64 / 1e9
+    }
+}
+
 /// One trial (RFC 2544 section 23).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrialRequest {
     /// Identifier, returned in every reply about this trial.
     pub trial_id: u64,
-    /// Intended load of each open stream, in the order of the streams.
+    /// Intended load of each open stream, in the order of the streams; 0 for one that begins with a load change.
     pub loads_pps: Vec<f64>,
+    /// Changes of the loads, in the order of their times; frames follow each other without a gap. Only for the flat
+    /// pattern, and for ports that send from user space. Such a trial is not extended by disturbed time.
+    #[serde(default)]
+    pub load_changes: Vec<LoadChange>,
     /// Sending time, in seconds.
     pub duration_s: f64,
     /// Load variation around the mean.
@@ -197,6 +230,9 @@ pub struct TrialRequest {
     /// Maximum number of loss runs to report with their times, per receiving port. Default: none.
     #[serde(default)]
     pub loss_run_max: usize,
+    /// Whether to return the latency of each window.
+    #[serde(default)]
+    pub window_latency: bool,
     /// Whether to return the full latency histograms.
     #[serde(default)]
     pub histograms: bool,
@@ -223,6 +259,8 @@ impl TrialRequest {
     /// Shortest such time of a trial that lets no frame go unsent, in nanoseconds: a trial of a few frames is over before
     /// a sender without a CPU has begun.
     const SEND_ALL_GRACE_MIN_NS: u64 = 1_000_000_000;
+    /// Maximum number of load changes: the order of the streams of each is kept in memory.
+    const LOAD_CHANGES_MAX: usize = 100;
     /// Range of `catch_up_max_s`, in seconds.
     const CATCH_UP_RANGE_S: RangeInclusive<f64> = 0.0..=60.0;
 
@@ -230,6 +268,16 @@ impl TrialRequest {
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
         (self.duration_s * 1e9).round() as u64
+    }
+
+    /// Return the parts of the trial between changes of its loads, in order.
+    #[must_use]
+    pub fn load_phases(&self) -> Vec<LoadPhase<'_>> {
+        let changes = self.load_changes.iter().map(|change| ((change.at_s * 1e9).round() as u64, &*change.loads_pps));
+        let begins: Vec<_> = std::iter::once((0, &*self.loads_pps)).chain(changes).collect();
+        let ends = begins[1..].iter().map(|(begin_ns, _)| *begin_ns).chain([self.duration_ns()]);
+        let phase = |(&(begin_ns, loads_pps), end_ns): (&(u64, _), u64)| LoadPhase { begin_ns, end_ns, loads_pps };
+        begins.iter().zip(ends).map(phase).collect()
     }
 
     /// Return the time after the end of sending in which frames due by the end are still sent, in nanoseconds: a short
@@ -244,12 +292,12 @@ impl TrialRequest {
     /// Return the error of the first field that is out of its range; None if all are valid.
     #[must_use]
     pub fn range_error(&self) -> Option<String> {
-        if let Some(load) = self.loads_pps.iter().find(|load| !(load.is_finite() && **load > 0.0)) {
-            return Some(format!("loads_pps: {load} is not a valid load; use a number above 0"));
-        }
         if !(self.duration_s > 0.0 && self.duration_s <= Self::DURATION_MAX_S) {
             let (value, limit) = (self.duration_s, Self::DURATION_MAX_S);
             return Some(format!("duration_s: {value} is out of range; use a duration above 0 and at most {limit}"));
+        }
+        if let Some(message) = self.load_error() {
+            return Some(message);
         }
         let check = |key: &str, value: f64, range: RangeInclusive<f64>| {
             let (low, high) = (range.start(), range.end());
@@ -263,6 +311,32 @@ impl TrialRequest {
                 let extension_max_s = self.disturbances.as_ref()?.extension_max_s;
                 check("disturbances.extension_max_s", extension_max_s, 0.0..=Self::DURATION_MAX_S)
             })
+    }
+
+    fn load_error(&self) -> Option<String> {
+        let (count, limit) = (self.load_changes.len(), Self::LOAD_CHANGES_MAX);
+        if count > limit {
+            return Some(format!("load_changes: {count} changes are too many; use at most {limit}"));
+        }
+        let mut before_s = 0.0;
+        for LoadChange { at_s, .. } in &self.load_changes {
+            if !(*at_s > before_s && *at_s < self.duration_s) {
+                return Some(format!(
+                    "load_changes: a change at {at_s} s is out of order; use times that increase, above 0 and below \
+                     duration_s ({})",
+                    self.duration_s
+                ));
+            }
+            before_s = *at_s;
+        }
+        let loads = || self.load_changes.iter().map(|change| &change.loads_pps).chain([&self.loads_pps]);
+        let is_invalid = |load: &&f64| !(load.is_finite() && **load >= 0.0);
+        if let Some(load) = loads().flatten().find(is_invalid) {
+            return Some(format!("loads_pps: {load} is not a valid load; use a number above 0"));
+        }
+        let is_silent = |stream: &usize| loads().all(|loads| loads.get(*stream).is_none_or(|load| *load == 0.0));
+        let stream = (0..self.loads_pps.len()).find(is_silent)?;
+        Some(format!("loads_pps: stream {stream} never sends; use a load above 0"))
     }
 }
 
