@@ -75,13 +75,15 @@ def test_a_run_with_too_few_cpus_ends_within_its_budget_and_names_the_quota(tmp_
 def test_a_run_with_too_few_cpus_that_sigterm_ends_keeps_its_trials_and_leaves_nothing(
     tmp_path: Path, moment: str
 ) -> None:
+    # Invalid trials do not end the run before the signal does.
+    flags = ("--budget", "60s", "--set", "search.repeat_invalid=100")
     with limited_group(0.5) as group:
-        run = Run(tmp_path / "results", "--budget", "60s", launcher=make_launcher(group))
+        run = Run(tmp_path / "results", *flags, launcher=make_launcher(group))
         run.await_line(moment)
         run.process.send_signal(signal.SIGTERM)
         start_s = time.monotonic()
         code, _, errors = run.finish()
-        assert code == 143 and "Traceback" not in errors
+        assert code == 143 and "Traceback" not in errors, errors
         assert time.monotonic() - start_s <= OVERTIME_S
         run.assert_gone()
     assert run.stored()["status"] == "interrupted"
