@@ -36,7 +36,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.goal import Limit
 from nodrop.model.latency import compute_latency_curve, merge_latency
 from nodrop.model.result import LatencyResult, RunResult
-from nodrop.model.trial import DirectionTimes
+from nodrop.model.trial import DirectionTimes, WindowLatency
 from nodrop.model.trial_event import TrialEvent
 
 WIDE: dict[str, Any] = {"search__max_load": "37.5Mpps", "search__algorithm": "mlrsearch-01"}
@@ -240,6 +240,22 @@ def test_events_of_a_trial_are_lines_in_both_panels(tmp_path: Path) -> None:
     require_sound(chart)
     assert chart.data["events"] == ({"time": 0.3, "name": "kill 0"}, {"time": 0.6, "name": "start 0"})
     assert json.dumps(chart.definition).count('"data": {"name": "events"}') == 3
+
+
+def test_the_latency_of_a_trial_is_drawn_over_time(tmp_path: Path) -> None:
+    result = record_run(tmp_path, Step(3000.0), rate="10kpps", duration=1)
+    (trial,) = result.trials
+    count = tuple(int(n != 3) for n in range(len(trial.windows.end_s)))
+    sum_ns, max_ns = (tuple(size * each for each in count) for size in (5_000, 20_000))
+    latency = (WindowLatency(count=count, sum_ns=sum_ns, min_ns=sum_ns, max_ns=max_ns),) * 2
+    windows = trial.windows.replace(latency=latency)
+    chart = fixed_rate.build_chart(result.model_copy(update={"trials": (trial.replace(windows=windows),)}))
+    require_sound(chart)
+    rows = chart.data["latencies"]
+    assert len(rows) == 2 * sum(count)
+    assert {(row["what"], row["ns"]) for row in rows} == {("mean", 5_000.0), ("max", 20_000)}
+    assert trial.windows.end_s[2] not in {row["time"] for row in rows}
+    assert "latencies" not in fixed_rate.build_chart(result).data
 
 
 def test_every_color_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from nodrop.charts import theme, time_series
 from nodrop.charts.axis import AxisUnit
-from nodrop.charts.base import Chart, Spec
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.charts.latency_over_time import build_latency_panel, build_latency_rows
 from nodrop.charts.tooltips import format_loss, format_lost_frames, format_outcome, format_sut, list_met_goals
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
@@ -14,6 +15,7 @@ from nodrop.units import format_count, format_pps
 TRIAL_COUNT = 6
 """Number of trials that are selected by default."""
 WIDE_HEIGHTS, SMALL_HEIGHTS = (170, 130), (80, 70)
+LATENCY_HEIGHT = 110
 SMALL_WIDTHS = {2: 440, 3: 270}
 """Widths of panels by their number in a row."""
 
@@ -34,13 +36,14 @@ def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
     texts = [_describe_trial(result, trial, spans) for trial, spans in trials_with_spans]
     lone = len(drawable) == 1
     events = time_series.build_event_rows(drawable[0]) if lone else []
+    latencies = build_latency_rows(drawable[0]) if lone else []
     return Chart(
         name="loss",
         title=f"{format_sut(result)}: {_format_title(drawable)}",
         subtitle=f"run {result.run_id}",
         note=_format_note(drawable),
         summary=" ".join(texts),
-        definition=_build_single_definition(spans_by_trial[0], unit, has_events=bool(events))
+        definition=_build_single_definition(spans_by_trial[0], unit, latencies, has_events=bool(events))
         if lone
         else _build_grid_definition(result, drawable, spans_by_trial, unit),
         data={
@@ -48,7 +51,8 @@ def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
             "lost": tuple(row for each in trials_with_spans for row in time_series.build_lost_rows(*each, unit)),
             "lossless": tuple(row for each in trials_with_spans for row in time_series.build_lossless_rows(*each)),
         }
-        | ({"events": tuple(events)} if events else {}),
+        | ({"events": tuple(events)} if events else {})
+        | ({"latencies": tuple(latencies)} if latencies else {}),
     )
 
 
@@ -105,15 +109,22 @@ def _describe_trial(result: RunResult, trial: TrialResult, spans: Sequence[time_
     return "; ".join(part for part in parts if part) + "."
 
 
-def _build_single_definition(spans: Sequence[time_series.TrialSpan], unit: AxisUnit, *, has_events: bool) -> Spec:
+def _build_single_definition(
+    spans: Sequence[time_series.TrialSpan], unit: AxisUnit, latencies: Sequence[Row], *, has_events: bool
+) -> Spec:
     until_s = spans[-1].end_s
     rates = time_series.build_rate_panel(None, unit, until_s, (theme.WIDTH, WIDE_HEIGHTS[0]))
     scale = time_series.build_lost_scale([spans], unit)
     lost = time_series.build_lost_panel(None, scale, until_s, theme.WIDTH, WIDE_HEIGHTS[1])
+    below = [lost]
+    if latencies:
+        below.insert(0, build_latency_panel(latencies, until_s, (theme.WIDTH, LATENCY_HEIGHT)))
     if has_events:
         rates = time_series.mark_events(rates, until_s, has_labels=True)
-        lost = time_series.mark_events(lost, until_s, has_labels=False)
-    return {"vconcat": [rates, lost], "spacing": 8}
+        below = [time_series.mark_events(panel, until_s, has_labels=False) for panel in below]
+    # Each panel has a legend of its own.
+    scales = {"color": "independent", "strokeDash": "independent"}
+    return {"vconcat": [rates, *below], "spacing": 8, "resolve": {"scale": scales}}
 
 
 def _build_grid_definition(

@@ -137,7 +137,7 @@ def mark_events(panel: Spec, until_s: float, *, has_labels: bool) -> Spec:
     size = {key: panel[key] for key in ("width", "height")}
     content = {key: value for key, value in panel.items() if key not in size}
     layers = content.get("layer", [content])
-    time = _encode_time(until_s, "time", None) | {"axis": layers[0]["encoding"]["x"]["axis"]}
+    time = encode_time(until_s, "time", None) | {"axis": layers[0]["encoding"]["x"]["axis"]}
     line = {
         "mark": {"type": "rule", "color": theme.INK, "strokeDash": [2, 2], "aria": False},
         "encoding": {"x": time, "tooltip": {"field": "name"}},
@@ -208,7 +208,7 @@ def build_rate_panel(
         "transform": _filter_by_trial(trial),
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5, "aria": False},
         "encoding": {
-            "x": _encode_time(until_s, "time", None),
+            "x": encode_time(until_s, "time", None),
             "y": {
                 "field": "rate",
                 "type": "quantitative",
@@ -244,7 +244,7 @@ def build_lost_panel(
     bars = {
         "mark": {"type": "rect", "color": theme.LOST, "stroke": theme.LOST, "strokeWidth": 0.6},
         "encoding": {
-            "x": _encode_time(until_s, "start", "time since the trial began (s)"),
+            "x": encode_time(until_s, "start", "time since the trial began (s)"),
             "x2": {"field": "end"},
             "y": {
                 "field": "rate",
@@ -271,7 +271,8 @@ def _filter_by_trial(trial: int | None) -> list[Spec]:
     return [] if trial is None else [{"filter": {"field": "trial", "equal": trial}}]
 
 
-def _encode_time(until_s: float, field: str, title: str | None) -> Spec:
+def encode_time(until_s: float, field: str, title: str | None) -> Spec:
+    """Return the encoding of a time axis up to `until_s`; without title, its panel is above another one."""
     axis: Spec = {"title": title, "grid": False, "labelFlush": False}
     if title is None:
         axis |= {"labels": False, "ticks": False}

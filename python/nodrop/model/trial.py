@@ -64,11 +64,22 @@ class StopRule(Value):
         return None
 
 
+class LoadPhase(Value):
+    """A part of a trial in which the load of each stream is constant."""
+
+    begin_s: float = Field(ge=0)
+    """Time since the first frame was due."""
+    loads_pps: tuple[float, ...]
+    """Load of each stream until the next phase begins; 0: it does not send."""
+
+
 class Trial(Value):
     """The request for a trial: a load, a duration, and a stop rule."""
 
     intended_load_pps: float = Field(gt=0)
     """Frames per second, aggregate over all streams."""
+    load_phases: tuple[LoadPhase, ...] = ()
+    """Loads that differ from it, from the begin of the trial; empty: none."""
     duration_s: float = Field(gt=0)
     stop: StopRule | None = None
     extension_max_s: float | None = Field(default=None, ge=0)
@@ -171,6 +182,8 @@ class StreamCounts(Value):
     """The runs in time, in a trial with events; fewer than `loss_runs` counts if there are very many."""
     arrival_gap_max_ns: int = 0
     """Longest time between two arrivals."""
+    change_sequences: tuple[int, ...] = ()
+    """Sequence number of its next frame at the begin of each load phase but the first."""
 
 
 class Series(Value):
@@ -179,6 +192,8 @@ class Series(Value):
     tx_port: int
     rx_port: int
     stream_id: int | None = None
+    first_phase: int = 0
+    """Load phase in which its streams begin to send."""
 
 
 class DirectionTimes(Series):
@@ -271,6 +286,19 @@ class UndisturbedCounts(Value):
         return self.lost_count / self.offered_count if self.offered_count else 0.0
 
 
+class WindowLatency(Value):
+    """Latency of a series by window."""
+
+    count: tuple[int, ...]
+    """Frames whose latency was measured."""
+    sum_ns: tuple[int, ...]
+    """Sum of their latencies."""
+    min_ns: tuple[int, ...]
+    """Smallest latency; 0 without any."""
+    max_ns: tuple[int, ...]
+    """Largest latency; 0 without any."""
+
+
 class Windows(Value):
     """The trial as a time series: frames sent and received within each window, per stream or direction."""
 
@@ -288,6 +316,8 @@ class Windows(Value):
 
     The last window includes those that no frame overtook, so that the windows add up to the lost count.
     """
+    latency: tuple[WindowLatency, ...] = ()
+    """Latency of the frames that arrived within each window, by series; empty if unknown."""
     disturbed_time: DisturbedTime | None = None
     """None if no time was disturbed, or disturbances were not looked for."""
 
