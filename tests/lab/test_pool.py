@@ -10,6 +10,7 @@ from tests.lab.bench import FULL_RATE
 from tests.waiting import stretch
 
 from nodrop.analysis.event_effects import EventEffect, compute_event_effects
+from nodrop.analysis.phase_counts import compute_phase_counts
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 
@@ -20,6 +21,7 @@ ONE_WAY = ("--set", "traffic.bidirectional=false")
 STANDBY = ("--set", "pool.selection=standby")
 PATIENT = ("--set", "pool.probe_misses=1000")
 """Instances that other work keeps from answering probes stay in service."""
+SCALE_RULE = ("pool.scale_out_loss=1%", "pool.scale_out_delay=0.5s")
 
 
 class PoolRun(NamedTuple):
@@ -141,6 +143,74 @@ def test_a_command_is_an_event_for_any_sut(tmp_path: Path) -> None:
     (directory,) = tmp_path.glob("2*")
     (event,) = RunResult.model_validate_json((directory / "result.json").read_bytes()).trials[0].events
     assert event.name == f"touch {mark}" and event.begin_s <= event.end_s
+
+
+SCALES_OUT = ("pool.instances=1", "pool.spares=1", "vnf.capacity=2kpps", "pool.probe_interval=1s", *SCALE_RULE)
+
+
+def test_a_pool_that_drops_frames_of_added_streams_starts_a_spare(tmp_path: Path) -> None:
+    settings = [part for key in (*SCALES_OUT, "vnf.buffer=256") for part in ("--set", key)]
+    run = run_pool(
+        tmp_path,
+        *ONE_WAY,
+        *settings,
+        "--rate",
+        "4kpps",
+        "--duration",
+        "4s",
+        events=("0s streams 8", "1s streams 20"),
+    )
+    check_sum(run)
+    events = {event.name: event for event in run.trial.events}
+    assert set(events) == {"streams 20", "scale-out 1"} and events["streams 20"].begin_s == 1.0
+    # The rule counts in whole seconds of the trial. On a busy machine, a burst may exceed the buffer before the event.
+    started = events["scale-out 1"]
+    assert not started.problem and started.begin_s >= 0.9 and started.end_s - started.begin_s >= 0.5
+    before, existing, new = compute_phase_counts(run.trial)
+    assert [each.offered_count for each in (before, existing, new)] == [1600, 4800, 7200]
+    assert existing.lost_count + new.lost_count + before.lost_count == run.trial.lost_count > 0
+    assert run.trial.ledger
+    causes = {cause.text for way in run.trial.ledger.ways for hop in way.hops for cause in hop.causes}
+    assert "dropped as queue full" in causes
+
+
+def test_the_load_changes_within_a_trial_and_every_frame_counts(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nodrop", "run", "--sut", "bridge", "--rate", "1kpps", "--duration", "1s"]
+    command += ["--at", "0.5s load 3kpps", "--results-dir", str(tmp_path), *FULL_RATE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=stretch(60), check=False)
+    assert done.returncode == 0, done.stderr
+    (directory,) = tmp_path.glob("2*")
+    (trial,) = RunResult.model_validate_json((directory / "result.json").read_bytes()).trials
+    assert [(each.intended_count, each.offered_count, each.change_sequences) for each in trial.streams] == [
+        (1000, 1000, (250,))
+    ] * 2
+    assert sum(each.offered_count for each in compute_phase_counts(trial)) == 2000
+    assert [sum(each.count) for each in trial.windows.latency] == [each.received_count for each in trial.streams]
+
+
+@pytest.mark.truth
+def test_scale_out_restores_the_service_of_existing_and_new_users(tmp_path: Path) -> None:
+    """100 frames per second too many: the buffer of 256 is full after 2.56 s, the rule applies after 3 s, the instance
+    takes flows after 8 s, and 544 frames are lost until then."""
+    settings = [part for key in (*SCALES_OUT, "vnf.buffer=256", "traffic.streams=21") for part in ("--set", key)]
+    delay = ("--set", "pool.scale_out_delay=5s", "--flow-count", "21")
+    run = run_pool(
+        tmp_path,
+        *ONE_WAY,
+        *settings,
+        *delay,
+        "--rate",
+        "2.1kpps",
+        "--duration",
+        "14s",
+        events=("0s streams 20", "2s streams 21"),
+    )
+    check_sum(run)
+    assert [event.name for event in run.trial.events] == ["streams 21", "scale-out 1"]
+    assert run.trial.lost_count == pytest.approx(544, abs=40)
+    before, existing, new = compute_phase_counts(run.trial)
+    assert (before.lost_count, before.stream_count, existing.stream_count, new.stream_count) == (0, 20, 20, 1)
+    assert existing.latency and before.latency and "Load" in run.output
 
 
 @pytest.mark.truth

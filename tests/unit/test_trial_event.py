@@ -1,4 +1,4 @@
-"""Events of a trial: their texts, the plans that may have them, and their effects on streams."""
+"""Events of a trial: their texts, the plans that may have them, the loads, and their effects on streams."""
 
 import pytest
 from tests.factories import stream_counts, trial_result
@@ -42,6 +42,8 @@ START = TrialEvent(name="start 0", begin_s=3.0, end_s=3.2)
     [
         ("3s kill 0", PlannedEvent(at_s=3.0, action="kill", instance=0)),
         (" 250ms  start 12 ", PlannedEvent(at_s=0.25, action="start", instance=12)),
+        ("3s load 20kpps", PlannedEvent(at_s=3.0, action="load", rate="20kpps")),
+        ("0s streams 20", PlannedEvent(at_s=0.0, action="streams", stream_count=20)),
         ("1 command tc -s 'qdisc show'", PlannedEvent(at_s=1.0, action="command", command=("tc", "-s", "qdisc show"))),
     ],
 )
@@ -49,7 +51,10 @@ def test_an_event_is_a_time_an_action_and_its_object(text: str, expected: Planne
     assert parse_event(text) == expected
 
 
-@pytest.mark.parametrize("text", ["kill 0", "3s kill", "3s kill first", "3s melt 0", "soon kill 0", "-1s kill 0", 3])
+@pytest.mark.parametrize(
+    "text",
+    ["kill 0", "3s kill", "3s kill first", "3s melt 0", "soon kill 0", "-1s kill 0", "3s load ndr", "3s streams 0", 3],
+)
 def test_other_texts_are_refused_with_the_forms(text: object) -> None:
     with pytest.raises(ValueError, match=r"is not|is negative"):
         parse_event(text)
@@ -68,6 +73,50 @@ def test_events_that_the_trial_cannot_have_are_refused(keys: dict[str, object], 
     config = {"sut": "pool", "rate": "2kpps", "trial_events": ["3s kill 0"]}
     with pytest.raises(ConfigError, match=f"trial_events: .*{message}"):
         build_plan(build_config((), config | keys))
+
+
+LOAD_KEYS = {"sut": "bridge", "rate": "3kpps", "bidirectional": False, "traffic": {"streams": 3}, "flow_count": 3}
+
+
+def plan_loads(*events: str, **keys: object) -> list[tuple[float, tuple[float, ...]]]:
+    """Return begin and loads of each phase of a trial of 10 s."""
+    plan = build_plan(build_config((), LOAD_KEYS | {"trial_events": list(events)} | keys))
+    assert plan.fixed and plan.engine.backend == "af_packet"
+    return [(phase.begin_s, phase.loads_pps) for phase in plan.fixed.load_phases]
+
+
+def test_events_change_the_load_of_all_streams_or_the_number_of_those_that_send() -> None:
+    events = ("0s streams 2", "4s load 6kpps", "2s streams 3", "6s load 1500pps", "6s streams 1")
+    assert plan_loads(*events) == [
+        (0.0, (1000.0, 1000.0, 0.0)),
+        (2.0, (1000.0, 1000.0, 1000.0)),
+        (4.0, (2000.0, 2000.0, 2000.0)),
+        (6.0, (500.0, 0.0, 0.0)),
+    ]
+    both_ways = plan_loads("0s streams 2", "2s streams 3", bidirectional=True, flow_count=6)
+    assert [loads for _, loads in both_ways] == [(500.0, 500.0, 0.0) * 2, (500.0,) * 6]
+
+
+@pytest.mark.parametrize(
+    ("events", "keys", "message"),
+    [
+        (["2s load 2Gpps"], {}, "'2s load 2Gpps': above the line rate"),
+        (["2s streams 4"], {}, "each direction has 3; write a smaller number, or more traffic.streams"),
+        (["0s streams 1", "2s streams 2"], {}, "stream 3 of each direction never sends; write traffic.streams: 2"),
+        (["2s load 2kpps"], {"pattern": {"kind": "stair"}}, r"the load, which varies already \(pattern.kind: stair\)"),
+        (["12s load 2kpps"], {}, "'12s load 2kpps' is after the trial"),
+    ],
+)
+def test_loads_that_the_trial_cannot_have_are_refused(events: list[str], keys: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=f"trial_events: .*{message}"):
+        plan_loads(*events, **keys)
+
+
+def test_a_load_that_changes_is_sent_from_user_space() -> None:
+    keys = {"sut": "xdp", "rate": "20kpps", "duration": "4s", "engine": {"cores": [0]}}
+    assert build_plan(build_config((), keys)).engine.backend == "xdp_live"
+    changed = build_plan(build_config((), keys | {"trial_events": ["2s load 10kpps"]}))
+    assert changed.engine.backend == "af_packet"
 
 
 def test_streams_recover_one_after_the_other() -> None:

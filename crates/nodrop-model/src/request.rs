@@ -24,7 +24,7 @@ pub enum Request {
     /// Send learning frames along every stream; answered by `checked`.
     Check(CheckRequest),
     /// Run one trial; answered by `window` lines and one `trial`.
-    Trial(TrialRequest),
+    Trial(Box<TrialRequest>),
     /// End the running trial now; its `trial` reply follows with the counts so far.
     Stop,
     /// Describe the frames of a replay file; answered by `inspected`.

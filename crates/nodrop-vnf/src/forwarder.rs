@@ -27,6 +27,8 @@ pub struct Pace {
     /// After this long without a frame the counters are shown. That takes time: hundreds of forwarders on one CPU that each did
     /// it after every few frames would have no time for frames.
     pub quiet_before_publish: Duration,
+    /// Time between two publications while frames arrive; None: the counters are published only without frames.
+    pub publish_interval: Option<Duration>,
     /// Minimum time per frame, for a forwarder of known capacity; zero for full speed.
     pub frame_time: Duration,
     /// Buffer of an ideal queue that serves one frame per `frame_time`; None: the thread waits between frames.
@@ -40,6 +42,7 @@ impl Pace {
         batch: 4,
         idle_before_sleep: Duration::from_micros(500),
         quiet_before_publish: Duration::from_millis(1),
+        publish_interval: None,
         frame_time: Duration::ZERO,
         buffer_frames: None,
     };
@@ -114,17 +117,23 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         Ok(forwarder)
     }
 
-    /// Forward until a port fails; publish the counters whenever no frame has arrived for a while.
+    /// Forward until a port fails; publish the counters whenever no frame has arrived for a while, or as often as
+    /// requested.
     ///
     /// # Errors
     /// If a port fails.
     pub fn run(&mut self) -> Result<(), PortError> {
         let waiter = Waiter::new(self.ports.iter().filter_map(|port| port.rx.descriptor()))?;
         let mut last_frame = Instant::now();
+        let mut last_publication = last_frame;
         let mut published = false;
         loop {
             if self.poll()? > 0 {
                 (last_frame, published) = (Instant::now(), false);
+                if self.pace.publish_interval.is_some_and(|interval| last_frame - last_publication >= interval) {
+                    self.publish_counters()?;
+                    last_publication = last_frame;
+                }
                 continue;
             }
             let idle = last_frame.elapsed();

@@ -78,7 +78,7 @@ EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("
 @click.option("--no-latency", is_flag=True, help="Skip the latency trials.")
 @click.option("--expect", multiple=True, metavar="THRESHOLD", help="Fail unless met, e.g. 'p99@50%<50us'.")
 @click.option(
-    "--at", "trial_events", multiple=True, metavar="EVENT", help="Change the SUT at a time, e.g. '3s kill 0'."
+    "--at", "trial_events", multiple=True, metavar="EVENT", help="Change SUT or load at a time, e.g. '3s kill 0'."
 )
 @click.option("--results-dir", type=DIR, help="Directory of results.  [default: results]")
 @click.option("--json", "json_file", type=FILE, help="Write the result as JSON; - is standard output.")

@@ -6,11 +6,12 @@ from pydantic import BeforeValidator, Field
 
 from nodrop.model.base import Value
 from nodrop.model.choices import InstanceSelection
-from nodrop.units import parse_seconds
+from nodrop.units import parse_ratio, parse_seconds
 
 ProbeInterval = Annotated[
     float, Field(ge=0.002, le=60), BeforeValidator(parse_seconds, json_schema_input_type=float | str)
 ]
+PoolLoss = Annotated[float, Field(gt=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 MoveTime = Annotated[float, Field(ge=0, le=60), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 
 
@@ -34,3 +35,8 @@ class PoolConfig(Value):
     move_interval: MoveTime = 0
     """Time between two flows that move, in the order in which they were first seen, in whole milliseconds; 0 to
     60 s."""
+    scale_out_loss: PoolLoss | None = None
+    """Share of frames, e.g. `1%`, that the running instances drop in a whole second of a trial at a fixed rate from
+    which the pool starts one of its spares; null: it starts none."""
+    scale_out_delay: MoveTime = 5
+    """Time from the end of that second until the instance takes flows, as a VM needs to boot, e.g. `5s`; 0 to 60 s."""

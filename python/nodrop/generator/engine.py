@@ -304,7 +304,7 @@ class EngineMeasurer:
         return {
             "op": "trial",
             "trial_id": index,
-            "loads_pps": [trial.intended_load_pps * ratio for ratio in self._traffic.load_ratios],
+            **self._build_loads(trial),
             "duration_s": trial.duration_s,
             "pattern": (FlatLoad() if phase == WARM_UP else self._traffic.pattern).model_dump(),
             "stop": trial.stop.model_dump() if trial.stop else None,
@@ -314,6 +314,7 @@ class EngineMeasurer:
             "catch_up_max_s": self._plan.catch_up_max_s,
             "latency_every": self._plan.latency_every,
             "loss_run_max": self._plan.loss_run_max if phase == FIXED else 0,
+            "window_latency": phase == FIXED,
             "histograms": True,
             "capture": capture_request(self._capture, index, phase),
             "sut_pids": self._sut_pids,
@@ -325,6 +326,13 @@ class EngineMeasurer:
                 "extension_max_s": _get_extension_max_s(trial) if phase == SEARCH else 0.0,
             },
         }
+
+    def _build_loads(self, trial: Trial) -> dict[str, Any]:
+        if not trial.load_phases:
+            return {"loads_pps": [trial.intended_load_pps * ratio for ratio in self._traffic.load_ratios]}
+        first, *later = trial.load_phases
+        changes = [{"at_s": phase.begin_s, "loads_pps": phase.loads_pps} for phase in later]
+        return {"loads_pps": first.loads_pps, "load_changes": changes}
 
 
 def _get_extension_max_s(trial: Trial) -> float:

@@ -66,6 +66,15 @@ class EdgeSwitch(Value):
     yields: bool = False
 
 
+class ScaleOut(Value):
+    """Rule by which a pool starts its spares during a trial at a fixed rate."""
+
+    loss_ratio: float = Field(gt=0, le=1)
+    """Share of the frames of a whole second that the running instances dropped for lack of capacity."""
+    delay_s: float = Field(ge=0)
+    """Time from that second's end until the instance takes flows."""
+
+
 class Balancer(Value):
     """A load balancer in the SUT's namespace between both tester ports and the instances of a pool."""
 
@@ -83,6 +92,8 @@ class Balancer(Value):
     """Time from a change of the instances in service until the first flow moves."""
     move_interval_ms: int = 0
     """Time between two flows that move."""
+    scale_out: ScaleOut | None = None
+    """None: only events change the instances."""
     core: int | None = None
     yields: bool = False
 
@@ -247,6 +258,11 @@ class LabPlan(Value):
         if self.balancer:
             return self.forwarders
         return self.forwarders[chain * self.hop_count : (chain + 1) * self.hop_count]
+
+    @property
+    def scales_out(self) -> bool:
+        """Whether it is a pool that starts instances by itself."""
+        return self.balancer is not None and self.balancer.scale_out is not None
 
     @property
     def sut_text(self) -> str:

@@ -15,6 +15,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.shipping import ShipPlan
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
+from nodrop.model.trial import LoadPhase
 from nodrop.model.trial_event import PlannedEvent
 
 
@@ -55,6 +56,8 @@ class FixedRatePlan(Value):
     duration_s: float = Field(gt=0)
     asked: str
     """As the user wrote it."""
+    load_phases: tuple[LoadPhase, ...] = ()
+    """Loads by time, if events change them."""
 
 
 class Plan(Value):

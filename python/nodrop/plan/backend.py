@@ -58,7 +58,8 @@ def choose_backend(
     requested: Backend | Literal["auto"] = config.engine.backend
     if requested != "auto":
         return requested
-    if not _fits_xdp_program(traffic) or config.lab:
+    changes_load = fixed is not None and bool(fixed.load_phases)
+    if not _fits_xdp_program(traffic) or config.lab or changes_load:
         return "af_packet"
     if config.sut == "xdp":
         return "xdp_live"
@@ -94,7 +95,7 @@ def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Seque
         queue_slots=config.engine.queue_slots,
         catch_up_max_s=config.engine.catch_up,
         latency_every=config.engine.latency_every,
-        loss_run_max=LOSS_RUNS_MAX if config.trial_events else 0,
+        loss_run_max=LOSS_RUNS_MAX if config.trial_events or lab.scales_out else 0,
     )
 
 

@@ -7,6 +7,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.plan import FixedRatePlan
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial_event import PlannedEvent, parse_event
+from nodrop.plan.load_phases import plan_load_phases
 from nodrop.plan.resolvers import TesterPorts
 from nodrop.rates import LINK_SPEED_BPS, SEARCH_GOALS, FixedRate, compute_fixed_load_pps, parse_rate
 from nodrop.units import format_bps, parse_bps
@@ -20,7 +21,12 @@ def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedRa
     load_pps = compute_fixed_load_pps(
         rate, traffic.largest_frame_bytes, traffic.direction_ratios.values(), link_speed_bps
     )
-    return FixedRatePlan(load_pps=load_pps, duration_s=config.duration, asked=config.rate.strip())
+    return FixedRatePlan(
+        load_pps=load_pps,
+        duration_s=config.duration,
+        asked=config.rate.strip(),
+        load_phases=plan_load_phases(config, traffic, load_pps, link_speed_bps),
+    )
 
 
 def plan_events(config: Config, fixed: FixedRatePlan | None) -> tuple[PlannedEvent, ...]:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from nodrop.config.pool import PoolConfig
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.choices import SutKind
@@ -21,12 +22,14 @@ from nodrop.model.lab_plan import (
     LinkEnd,
     PathRouter,
     Route,
+    ScaleOut,
 )
 from nodrop.plan import addressing
 from nodrop.plan.bras import plan_tables
 from nodrop.plan.chain_ends import ChainEnd, find_tester_mac, plan_chain_ends
 from nodrop.plan.chain_networks import SIDES, WITHOUT_EDGE_SWITCH, choose_networks, plan_vlans
 from nodrop.plan.resolvers import TesterPorts
+from nodrop.rates import FixedRate, parse_rate
 from nodrop.units import format_bytes, format_count, format_pps
 
 ETHERNET_BYTES = 18
@@ -252,6 +255,21 @@ def _check_pool(config: Config) -> None:
                 f"{key}: a pool is one chain of parallel instances between two tester ports ({requested}); remove "
                 f"{key}, or set pool.instances"
             )
+    if config.pool.scale_out_loss is None:
+        return
+    if not isinstance(parse_rate(config.rate), FixedRate):
+        raise ConfigError(
+            f"pool.scale_out_loss: in a search the capacity of a pool does not change (rate: {config.rate}); write a "
+            "fixed rate, e.g. rate: 2kpps"
+        )
+    if not config.pool.spares:
+        raise ConfigError("pool.scale_out_loss: the pool has no spares to start; write for example pool.spares: 1")
+
+
+def _plan_scale_out(pool: PoolConfig) -> ScaleOut | None:
+    if pool.scale_out_loss is None:
+        return None
+    return ScaleOut(loss_ratio=pool.scale_out_loss, delay_s=pool.scale_out_delay)
 
 
 def _check_sut_processes(config: Config) -> None:
@@ -423,6 +441,7 @@ class _Builder:
             selection=pool.selection,
             move_delay_ms=round(pool.move_delay * 1000),
             move_interval_ms=round(pool.move_interval * 1000),
+            scale_out=_plan_scale_out(pool),
             core=balancer_place.core,
             yields=balancer_place.yields,
         )

@@ -18,14 +18,16 @@ COMMAND_TIMEOUT_S = 60.0
 class EventSchedule:
     """The events of one trial, a context manager around it; their times count from its entry.
 
-    The stage changes instances, and a thread runs commands. On exit, an event that is being carried out is awaited, and
-    those whose time has not come are left out.
+    The stage changes instances, a thread runs commands, and the generator changes the load. On exit, an event that is
+    being carried out is awaited, and those whose time has not come are left out.
     """
 
-    def __init__(self, planned: Sequence[PlannedEvent], stage: Stage) -> None:
-        """Prepare events."""
+    def __init__(self, planned: Sequence[PlannedEvent], stage: Stage, *, scales_out: bool = False) -> None:
+        """Prepare events; `scales_out` if the pool may start instances by itself."""
         self._stage = stage
-        self._changes = [event for event in planned if event.action != "command"]
+        self._scales_out = scales_out
+        self._changes = [event for event in planned if event.instance is not None]
+        self._load_changes = [event for event in planned if event.changes_load and event.at_s > 0]
         self._commands = sorted((event for event in planned if event.action == "command"), key=lambda event: event.at_s)
         self._over = threading.Event()
         self._done: list[_Times] = []
@@ -35,8 +37,9 @@ class EventSchedule:
     def __enter__(self) -> Self:
         """Start to wait for the time of the first event. Raises StageError if the path cannot have it."""
         self._begin_ns = time.time_ns()
-        if self._changes:
-            self._stage.schedule_changes([self._build_change(event) for event in self._changes])
+        if self._changes or self._scales_out:
+            begin_ns = self._begin_ns if self._scales_out else None
+            self._stage.schedule_changes([self._build_change(event) for event in self._changes], begin_ns)
         if self._commands:
             self._thread.start()
         return self
@@ -46,22 +49,31 @@ class EventSchedule:
         self._over.set()
         if self._commands:
             self._thread.join()
-        if self._changes:
+        if self._changes or self._scales_out:
             try:
                 changed = self._stage.schedule_changes(())
             except StageError as error:
-                last = self._build_change(self._changes[-1])
-                changed = (InstanceChanged(change=last, begin_ns=last.at_ns, end_ns=last.at_ns, problem=str(error)),)
+                changed = tuple(
+                    InstanceChanged(change=last, begin_ns=last.at_ns, end_ns=last.at_ns, problem=str(error))
+                    for last in map(self._build_change, self._changes[-1:])
+                )
             self._done += [(each.change.name, each.begin_ns, each.end_ns, each.problem) for each in changed]
 
     def describe(self, result: TrialResult) -> TrialResult:
         """Return the result with the events that were carried out."""
-        done = sorted(self._done, key=lambda times: times[1])
-        return result.replace(events=tuple(_describe(times, result.begin_unix_ns) for times in done))
+        done = [_describe(times, result.begin_unix_ns) for times in self._done]
+        load_changes = [
+            TrialEvent(name=event.name, begin_s=event.at_s, end_s=event.at_s)
+            for event in self._load_changes
+            if event.at_s < result.duration_s
+        ]
+        return result.replace(events=tuple(sorted(done + load_changes, key=lambda event: event.begin_s)))
 
     def _build_change(self, event: PlannedEvent) -> InstanceChange:
-        assert event.action != "command" and event.instance is not None
-        return InstanceChange(at_ns=self._find_time_ns(event), action=event.action, instance=event.instance)
+        assert event.instance is not None
+        return InstanceChange.model_validate(
+            {"at_ns": self._find_time_ns(event), "action": event.action, "instance": event.instance}
+        )
 
     def _find_time_ns(self, event: PlannedEvent) -> int:
         return self._begin_ns + round(event.at_s * 1e9)

@@ -84,6 +84,7 @@ class Session:
         """
         trial = Trial(
             intended_load_pps=plan.load_pps,
+            load_phases=plan.load_phases,
             duration_s=plan.duration_s,
             reason=Message.of("fixed-rate", rate=plan.asked),
         )
@@ -184,7 +185,7 @@ class Session:
         if warm_up_s := self.plan.traffic.warm_up_s:
             warm_up = Trial(intended_load_pps=trial.intended_load_pps, duration_s=warm_up_s)
             self.generator.measure(warm_up, index, WARM_UP, _ignore_progress)
-        schedule = EventSchedule(self.plan.events if phase == FIXED else (), self.stage)
+        schedule = self._prepare_events() if phase == FIXED else EventSchedule((), self.stage)
         for observer in self.observers:
             observer.begin_trial()
         try:
@@ -196,6 +197,9 @@ class Session:
         for observer in reversed(self.observers):
             result = observer.end_trial(result)
         return mark_disturbed(result)
+
+    def _prepare_events(self) -> EventSchedule:
+        return EventSchedule(self.plan.events, self.stage, scales_out=self.plan.lab.scales_out)
 
     def _goal_results(
         self, search: LoggedSearch, trials: Sequence[TrialResult], *, out_of_time: bool = False

@@ -89,9 +89,11 @@ class BorrowedStage:
         """Raise StageError if the path is no longer up."""
         self._stage.check_alive()
 
-    def schedule_changes(self, changes: Sequence[InstanceChange]) -> tuple[InstanceChanged, ...]:
+    def schedule_changes(
+        self, changes: Sequence[InstanceChange], begin_ns: int | None = None
+    ) -> tuple[InstanceChanged, ...]:
         """Let instances of a pool change at their times. Raises StageError."""
-        return self._stage.schedule_changes(changes)
+        return self._stage.schedule_changes(changes, begin_ns)
 
     @property
     def _stage(self) -> Stage:

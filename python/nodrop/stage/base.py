@@ -41,15 +41,26 @@ class Stage(Protocol):
     def check_alive(self) -> None:
         """Raise StageError if the path is no longer up. Cheap: called several times a second."""
 
-    def schedule_changes(self, changes: Sequence[InstanceChange]) -> tuple[InstanceChanged, ...]:
+    def schedule_changes(
+        self, changes: Sequence[InstanceChange], begin_ns: int | None = None
+    ) -> tuple[InstanceChanged, ...]:
         """Let instances of a pool change at their times, instead of changes whose time has not come; return the changes
-        that were carried out since the last call. Raises StageError without instances."""
+        that were carried out since the last call. Raises StageError without instances.
+
+        Args:
+            changes: the changes.
+            begin_ns: begin of a trial in which the pool may scale out, in nanoseconds since the epoch; None: no trial.
+        """
 
 
 class FixedInstances:
     """A part of stages that are no pool."""
 
-    def schedule_changes(self, changes: Sequence[InstanceChange]) -> tuple[InstanceChanged, ...]:
+    def schedule_changes(
+        self,
+        changes: Sequence[InstanceChange],
+        begin_ns: int | None = None,  # noqa: ARG002
+    ) -> tuple[InstanceChanged, ...]:
         """Raise StageError if there is a change: there are no instances."""
         if changes:
             raise StageError(f"event '{changes[0].name}': this path has no instances; use sut: pool, in a private lab")

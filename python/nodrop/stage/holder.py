@@ -146,7 +146,7 @@ def _watch(pids: Namespaces, children: tuple[SutChild, ...], instances: PoolInst
                     line = sys.stdin.buffer.readline()
                     if not line or not instances:
                         return
-                    _send(instances.schedule(ChangeRequest.model_validate_json(line).changes))
+                    _send(instances.schedule(ChangeRequest.model_validate_json(line)))
                     continue
                 selector.unregister(key.fileobj)
                 if message := key.data():

@@ -25,7 +25,7 @@ class InstanceChange(Value):
 
     at_ns: int
     """When to begin it, in nanoseconds since the epoch."""
-    action: InstanceAction
+    action: InstanceAction | Literal["scale-out"]
     instance: int
 
     @property
@@ -39,6 +39,9 @@ class ChangeRequest(Value):
     time has not come. It replies InstanceChanges."""
 
     changes: tuple[InstanceChange, ...]
+    begin_ns: int | None = None
+    """Begin of a trial, in nanoseconds since the epoch: the pool has its first instances, and scales out by its rule
+    until the next request. None: no trial."""
 
 
 class LabUp(Value):

@@ -79,15 +79,17 @@ class NetnsStage(FixedChains):
         if self._fallen:
             raise StageError(self._fallen)
 
-    def schedule_changes(self, changes: Sequence[InstanceChange]) -> tuple[InstanceChanged, ...]:
-        """Let instances of a pool change at their times, instead of changes whose time has not come; return the changes
-        that were carried out since the last call. Raises StageError if the lab has ended."""
+    def schedule_changes(
+        self, changes: Sequence[InstanceChange], begin_ns: int | None = None
+    ) -> tuple[InstanceChanged, ...]:
+        """Let instances change, as `Stage.schedule_changes`. Raises StageError if the lab has ended."""
         assert self._holder
         if not self._plan.balancer:
             return super().schedule_changes(changes)
         self._changes = None
         with contextlib.suppress(BrokenPipeError):  # it has ended: check_alive reports why
-            self._holder.send(ChangeRequest(changes=tuple(changes)).model_dump_json().encode() + b"\n")
+            request = ChangeRequest(changes=tuple(changes), begin_ns=begin_ns)
+            self._holder.send(request.model_dump_json().encode() + b"\n")
         deadline_s = time.monotonic() + CHANGE_TIMEOUT_S
         while self._changes is None:
             self.check_alive()

@@ -1,17 +1,21 @@
-"""The instances of a pool in a lab, which events of a trial kill, stop and start."""
+"""The instances of a pool in a lab, which events of a trial kill, stop and start, and which scale out under load."""
 
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from nodrop.errors import StageError
-from nodrop.model.lab_plan import LabPlan
-from nodrop.stage.holder_protocol import InstanceChange, InstanceChanged, InstanceChanges
+from nodrop.model.lab_plan import LabPlan, ScaleOut
+from nodrop.stage.holder_protocol import ChangeRequest, InstanceChange, InstanceChanged, InstanceChanges
+from nodrop.stage.published_counters import read_published_counters
 from nodrop.stage.sut_process import SutChild, stop_all
 from nodrop.stage.vnf import BALANCER, build_instance_command, start_instance
 
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "continue": signal.SIGCONT}
 COMMAND_TIMEOUT_S = 10.0
+RULE_PERIOD_NS = 1_000_000_000
+"""Seconds in which the rule to scale out counts begin with those of the trial."""
 
 
 class PoolInstances:
@@ -23,37 +27,66 @@ class PoolInstances:
         self._sut_pid = sut_pid
         running = plan.balancer.running_count if plan.balancer else 0
         self._children = dict(enumerate(processes[:running]))
+        self._spares = set(range(running, len(plan.forwarders))) if plan.balancer else set()
         self._balancer = next((process for process in processes if process.name == BALANCER), None)
         self._started: list[SutChild] = []
         self._pending: list[InstanceChange] = []
+        self._autoscaler: Autoscaler | None = None
+        self._joined: list[int] = []
         self._done: list[InstanceChanged] = []
 
     def __enter__(self) -> "PoolInstances":
-        """Return itself."""
+        """Take spares out of service until they are started: the balancer would wait for answers to its probes."""
+        for spare in sorted(self._spares):
+            self._command_balancer(f"withdraw {spare}")
         return self
 
     def __exit__(self, *exc: object) -> None:
         """End the instances that events started."""
         stop_all([child for child in self._started if not child.has_ended()])
 
-    def schedule(self, changes: Sequence[InstanceChange]) -> InstanceChanges:
+    def schedule(self, request: ChangeRequest) -> InstanceChanges:
         """Plan changes instead of those whose time has not come; return those carried out since the last call."""
-        self._pending = sorted(changes, key=lambda change: change.at_ns)
+        self._pending = sorted(request.changes, key=lambda change: change.at_ns)
+        rule = self._plan.balancer.scale_out if self._plan.balancer else None
+        if rule and request.begin_ns is not None:
+            self._end_joined()
+            self._autoscaler = Autoscaler(rule, request.begin_ns)
+        elif self._autoscaler:
+            if joining := self._autoscaler.joining:
+                self._done.append(_record(joining, joining.at_ns))
+            self._autoscaler = None
         done, self._done = tuple(self._done), []
         return InstanceChanges(changes=done)
 
     def compute_wait_s(self) -> float | None:
         """Return the time until the next change; None without one."""
-        return max(0.0, (self._pending[0].at_ns - time.time_ns()) / 1e9) if self._pending else None
+        times_ns = [change.at_ns for change in self._pending[:1]]
+        if self._autoscaler:
+            times_ns.append(self._autoscaler.next_ns)
+        return max(0.0, (min(times_ns) - time.time_ns()) / 1e9) if times_ns else None
 
     def carry_out_due(self) -> Iterator[SutChild]:
         """Carry out the changes whose time has come; yield the processes that they start."""
+        yield from self._carry_out_events()
+        if self._autoscaler and self._autoscaler.next_ns <= time.time_ns():
+            try:
+                yield from self._scale_out(self._autoscaler)
+            except StageError as error:
+                change = self._autoscaler.joining or InstanceChange(
+                    at_ns=time.time_ns(), action="scale-out", instance=0
+                )
+                self._done.append(_record(change, change.at_ns, f"event '{change.name}': {error}"))
+                self._autoscaler = None
+
+    def _carry_out_events(self) -> Iterator[SutChild]:
         while self._pending and self._pending[0].at_ns <= time.time_ns():
             change = self._pending.pop(0)
             begin_ns = time.time_ns()
             try:
                 if change.action == "start":
                     yield self._start(change.instance)
+                    self._put_in_service(change.instance)
                 elif change.action in ("withdraw", "restore"):
                     self._command_balancer(change.name)
                 else:
@@ -64,6 +97,36 @@ class PoolInstances:
                 self._pending = []
             else:
                 self._done.append(_record(change, begin_ns))
+
+    def _scale_out(self, autoscaler: "Autoscaler") -> Iterator[SutChild]:
+        """Let an instance take flows once it is ready; start a spare if the rule asks for one."""
+        if (joining := autoscaler.joining) and autoscaler.ready_ns <= time.time_ns():
+            self._put_in_service(joining.instance)
+            self._done.append(_record(joining, joining.at_ns))
+            autoscaler.joining = None
+        running = {number: child for number, child in self._children.items() if not child.has_ended()}
+        is_short = autoscaler.is_capacity_short(child.pid for child in running.values())
+        spare = min(self._spares - running.keys(), default=None)
+        if is_short and not autoscaler.joining and spare is not None:
+            autoscaler.join(spare)
+            self._joined.append(spare)
+            yield self._start(spare)
+
+    def _end_joined(self) -> None:
+        """End the instances that the rule started in earlier trials."""
+        for instance in self._joined:
+            child = self._children[instance]
+            if not child.has_ended():
+                self._signal(instance, signal.SIGKILL)
+            self._command_balancer(f"withdraw {instance}")
+            self._spares.add(instance)
+        self._joined = []
+
+    def _put_in_service(self, instance: int) -> None:
+        """Let the balancer use a spare that runs."""
+        if instance in self._spares:
+            self._command_balancer(f"restore {instance}")
+            self._spares.discard(instance)
 
     def _signal(self, instance: int, number: signal.Signals) -> None:
         child = self._children.get(instance)
@@ -88,6 +151,62 @@ class PoolInstances:
         self._children[instance] = started
         self._started.append(started)
         return started
+
+
+class _FrameCounts(NamedTuple):
+    """Frames of the running instances since they started."""
+
+    arrived_count: int
+    dropped_count: int
+    """Dropped for lack of capacity."""
+
+
+class Autoscaler:
+    """The rule by which a pool scales out during a trial, and the instance that it is adding."""
+
+    def __init__(self, rule: ScaleOut, begin_ns: int) -> None:
+        """Count in whole seconds from the begin of a trial."""
+        self._rule = rule
+        self._period_end_ns = begin_ns
+        self._before: _FrameCounts | None = None
+        self.joining: InstanceChange | None = None
+        """The instance that was started and takes no flows yet."""
+
+    @property
+    def ready_ns(self) -> int:
+        """Time at which the joining instance takes flows."""
+        return self.joining.at_ns + round(self._rule.delay_s * 1e9) if self.joining else 0
+
+    @property
+    def next_ns(self) -> int:
+        """Time at which it has something to do."""
+        return min(self._period_end_ns, self.ready_ns) if self.joining else self._period_end_ns
+
+    def join(self, instance: int) -> None:
+        """Begin to add an instance."""
+        self.joining = InstanceChange(at_ns=time.time_ns(), action="scale-out", instance=instance)
+
+    def is_capacity_short(self, pids: Iterable[int]) -> bool:
+        """Return whether a second has ended in which the instances with these processes dropped too much."""
+        if time.time_ns() < self._period_end_ns:
+            return False
+        while self._period_end_ns <= time.time_ns():
+            self._period_end_ns += RULE_PERIOD_NS
+        before, self._before = self._before, _read_frame_counts(pids)
+        if before is None:
+            return False
+        arrived_count = self._before.arrived_count - before.arrived_count
+        dropped_count = self._before.dropped_count - before.dropped_count
+        return arrived_count > 0 and dropped_count / arrived_count >= self._rule.loss_ratio
+
+
+def _read_frame_counts(pids: Iterable[int]) -> _FrameCounts:
+    counters = [entry for pid in pids for entry in read_published_counters(pid)]
+
+    def total(*names: str) -> int:
+        return sum(count for label, count in counters if label.rpartition("/")[2] in names)
+
+    return _FrameCounts(total("received", "receive_dropped"), total("queue_full", "receive_dropped"))
 
 
 def _record(change: InstanceChange, begin_ns: int, problem: str = "") -> InstanceChanged:

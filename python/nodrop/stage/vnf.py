@@ -15,6 +15,8 @@ from nodrop.system.native_binaries import find_binary
 
 READY_TIMEOUT_S = 30.0
 READY_TIMEOUT_EACH_S = 0.25
+PUBLISH_INTERVAL_MS = 100
+"""Age of the counters by which a pool scales."""
 BALANCER = "balancer"
 """Name of the balancer's process."""
 FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "vnf-bras": "bras", "pool": "l2", "xdp": "xdp"}
@@ -148,6 +150,8 @@ def _list_common_arguments(plan: LabPlan, process: Forwarder | EdgeSwitch | Bala
     if plan.balancer:
         # Between probes there is never as much time without a frame as processes on a shared CPU wait for otherwise.
         yield from ("--publish-after", "1")
+        if plan.balancer.scale_out:
+            yield from ("--publish-every", str(PUBLISH_INTERVAL_MS))
 
 
 def _list_memory_arguments(plan: LabPlan) -> Iterator[str]:

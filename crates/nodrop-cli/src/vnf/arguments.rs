@@ -63,6 +63,9 @@ pub struct CommonArguments {
     /// Time without a frame after which counters are published, in milliseconds; 1, or 100 with `--yielding`.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=1000))]
     publish_after: Option<u64>,
+    /// Time between two publications of the counters while frames arrive, in milliseconds; by default none.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    publish_every: Option<u64>,
     /// Maximum forwarding rate over all ports, to test testers with a SUT of known capacity.
     #[arg(long, value_name = "PPS", value_parser = parse_capacity)]
     capacity: Option<f64>,
@@ -123,7 +126,7 @@ impl CommonArguments {
         let pace = Pace { frame_time, buffer_frames: self.buffer, ..pace };
         let pace = if self.yielding { pace.for_shared_cpu() } else { pace };
         let quiet_before_publish = self.publish_after.map_or(pace.quiet_before_publish, Duration::from_millis);
-        Pace { quiet_before_publish, ..pace }
+        Pace { quiet_before_publish, publish_interval: self.publish_every.map(Duration::from_millis), ..pace }
     }
 }
 

@@ -1,12 +1,13 @@
-"""Events of a trial: what each cost, and how soon the streams recovered."""
+"""Events of a trial: what each cost, how soon the streams recovered, and the loads between them."""
 
 from collections.abc import Iterator
 
 from nodrop.analysis.event_effects import EventEffect, compute_event_effects
+from nodrop.analysis.phase_counts import LatencySpan, PhaseCounts, compute_phase_counts, iter_first_latencies
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Cell, Table
-from nodrop.units import format_seconds
+from nodrop.units import format_count, format_ratio, format_seconds
 
 COLUMNS = (
     cells.make_text_column("event", is_lead=True),
@@ -19,11 +20,47 @@ COLUMNS = (
 )
 
 
+LOAD_COLUMNS = (
+    cells.make_text_column("from", is_lead=True),
+    cells.make_text_column("streams"),
+    cells.make_number_column("load"),
+    cells.make_number_column("sent", "frames"),
+    cells.make_number_column("lost", "frames"),
+    cells.make_number_column("loss"),
+    cells.make_number_column("mean latency"),
+    cells.make_number_column("change"),
+    cells.make_number_column("max latency"),
+)
+
+
 def build_event_tables(trial: TrialResult) -> Iterator[Table]:
-    """Yield the table of the events, if there are any."""
+    """Yield the table of the events and that of the loads between them, if there are any."""
     if effects := compute_event_effects(trial):
         rows = tuple(_build_row(effect, len(trial.streams)) for effect in effects)
         yield Table(caption="Events", columns=COLUMNS, rows=rows)
+    if counts := compute_phase_counts(trial):
+        pairs = zip(counts, iter_first_latencies(counts), strict=True)
+        yield Table(caption="Load", columns=LOAD_COLUMNS, rows=tuple(_build_load_row(*pair) for pair in pairs))
+
+
+def _build_load_row(counts: PhaseCounts, first: LatencySpan | None) -> tuple[Cell, ...]:
+    joined = f" since {format_seconds(counts.joined_s)}" if counts.joined_s else ""
+    latency = counts.latency
+    is_later = latency is not None and first is not None and latency != first
+    change = latency.mean_ns / first.mean_ns - 1.0 if is_later and latency and first else None
+    return (
+        cells.make_text_cell(format_seconds(counts.begin_s)),
+        cells.make_text_cell(f"{counts.stream_count}{joined}"),
+        cells.make_rate_cell(counts.load_pps),
+        cells.count_cell(counts.offered_count),
+        cells.make_loss_cell(counts.lost_count)
+        if counts.is_lost_known
+        else cells.make_text_cell(f"≥ {format_count(counts.lost_count)}", "bad"),
+        cells.make_loss_ratio_cell(counts.loss_ratio),
+        cells.make_latency_cell(latency.mean_ns if latency else None),
+        cells.make_text_cell("" if change is None else f"{'+' if change > 0 else ''}{format_ratio(round(change, 3))}"),
+        cells.make_latency_cell(latency.max_ns if latency else None),
+    )
 
 
 def _build_row(effect: EventEffect, stream_count: int) -> tuple[Cell, ...]:
