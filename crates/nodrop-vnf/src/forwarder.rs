@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::observe::shared_counters::SharedCounters;
 use nodrop_port::wait::Waiter;
 use nodrop_port::{PortError, Receive, Slot, Transmit};
@@ -31,7 +32,8 @@ pub struct Pace {
     pub publish_interval: Option<Duration>,
     /// Minimum time per frame, for a forwarder of known capacity; zero for full speed.
     pub frame_time: Duration,
-    /// Buffer of an ideal queue that serves one frame per `frame_time`; None: the thread waits between frames.
+    /// Buffer of an ideal queue that serves one frame per `frame_time` and forwards it then; None: the thread waits
+    /// between frames.
     pub buffer_frames: Option<u32>,
 }
 
@@ -145,20 +147,27 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
                 self.publish_counters()?;
                 published = true;
             }
+            let departure = self.time_to_departure();
+            if let Some(departure) = departure.filter(|departure| *departure < Duration::from_millis(1)) {
+                wait_precisely(departure);
+                continue;
+            }
             let wait_ms = if published { SLEEP_MAX_MS } else { self.pace.quiet_before_publish.as_millis() as i32 };
             let due_ms = self.network.due_ms().map(|due_ms| due_ms.saturating_sub(self.now_ms()));
-            waiter.wait(due_ms.map_or(wait_ms, |due_ms| wait_ms.min(due_ms as i32)))?;
+            let departure_ms = departure.map(|departure| departure.as_millis() as u64);
+            waiter.wait(due_ms.into_iter().chain(departure_ms).fold(wait_ms, |wait_ms, ms| wait_ms.min(ms as i32)))?;
         }
     }
 
     /// Process a batch from each port, and send the network function's own frames that are due; return the number of
-    /// frames received.
+    /// frames received, and of those that left the ideal queue.
     ///
     /// # Errors
     /// If a port cannot receive or send any more.
     pub fn poll(&mut self) -> Result<usize, PortError> {
         self.originate()?;
-        (0..self.ports.len()).try_fold(0, |count, from| Ok(count + self.serve(from)?))
+        let received = (0..self.ports.len()).try_fold(0, |count, from| Ok(count + self.serve(from)?))?;
+        Ok(received + self.serve_queue()?)
     }
 
     fn originate(&mut self) -> Result<(), PortError> {
@@ -209,8 +218,8 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         let Self { ports, frames, queue, .. } = self;
         let Port { rx, counters, .. } = &mut ports[from];
         let received = rx.receive(frames.len(), |frame| {
-            if queue.as_mut().is_some_and(|queue| !queue.accept(frame.time_ns)) {
-                counters.drop(Cause::QueueFull, 1);
+            if let Some(queue) = queue.as_mut() {
+                counters.drop(Cause::QueueFull, u64::from(!queue.accept(from, frame.bytes, frame.time_ns)));
             } else if frames[count].load(frame.bytes) {
                 count += 1;
             } else {
@@ -220,11 +229,35 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         if received > 0 {
             counters.received += received as u64;
             self.reserve_time(received);
-            self.decide(from, count);
-            self.plan_departures();
-            self.send()?;
+            self.forward(from, count)?;
         }
         Ok(received)
+    }
+
+    /// Forward the frames whose service in the ideal queue has ended; return their number.
+    fn serve_queue(&mut self) -> Result<usize, PortError> {
+        let mut total = 0;
+        while let Some((from, bytes)) = self.queue.as_mut().and_then(|queue| queue.depart(SystemClock.wall_ns())) {
+            total += 1;
+            if self.frames[0].load(&bytes) {
+                self.forward(from, 1)?;
+            } else {
+                self.ports[from].counters.drop(Cause::TooLong, 1);
+            }
+        }
+        Ok(total)
+    }
+
+    fn time_to_departure(&self) -> Option<Duration> {
+        let departure_ns = self.queue.as_ref()?.next_departure_ns()?;
+        Some(Duration::from_nanos(departure_ns.saturating_sub(SystemClock.wall_ns())))
+    }
+
+    /// Forward the first `count` frames of the batch, received by a port.
+    fn forward(&mut self, from: usize, count: usize) -> Result<(), PortError> {
+        self.decide(from, count);
+        self.plan_departures();
+        self.send()
     }
 
     /// Wait until the earlier frames have been processed.
@@ -235,7 +268,7 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         while let remaining = self.free_at.saturating_duration_since(Instant::now())
             && !remaining.is_zero()
         {
-            if remaining > SPIN { std::thread::sleep(remaining - SPIN) } else { std::hint::spin_loop() }
+            wait_precisely(remaining);
         }
     }
 
@@ -305,4 +338,9 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         }
         Ok(())
     }
+}
+
+/// Sleep for most of a time, or spin once at its end; the caller looks at the time again.
+fn wait_precisely(time: Duration) {
+    if time > SPIN { std::thread::sleep(time - SPIN) } else { std::hint::spin_loop() }
 }

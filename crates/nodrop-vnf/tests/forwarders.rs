@@ -265,3 +265,19 @@ fn a_forwarder_of_a_known_capacity_takes_its_time_for_every_frame() {
     // The first frame is processed at once, and 50 ms may be caught up with.
     assert!(start.elapsed() >= Duration::from_millis(235));
 }
+
+#[test]
+fn an_ideal_queue_forwards_a_frame_when_its_service_ends_and_counts_each_frame_that_finds_it_full() {
+    let frame = ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64));
+    let pace = Pace { frame_time: Duration::from_secs(1), buffer_frames: Some(1), ..Pace::VNF };
+    let mut bench = Bench::with_pace(CrossConnect { addresses: [Some((HOST, LEFT)), Some((PEER, RIGHT))] }, pace);
+    let start = Instant::now();
+    assert_eq!(bench.send(0, &frame), NOTHING);
+    (0..4).for_each(|_| drop(bench.send(0, &frame)));
+    while bench.total(|counters| counters.sent) == 0 {
+        bench.forwarder.poll().unwrap();
+    }
+    assert!(start.elapsed() >= Duration::from_millis(999));
+    assert_eq!(bench.counters(0).received, 5);
+    assert!(bench.counters(0).dropped(Cause::QueueFull) <= 4);
+}

@@ -326,7 +326,7 @@ class VnfConfig(Value):
     `buffer` is set. Null: no limit. `vnf-l2`, `vnf-l3`, `vnf-bras`."""
     buffer: int | None = Field(default=None, ge=1, le=1000000)
     """Frames that an ideal queue of that capacity holds: the arrival times of the frames decide exactly which are
-    dropped, and idle time earns no credit; 1 to 1000000. Requires `capacity`."""
+    dropped and when the others leave, and idle time earns no credit; 1 to 1000000. Requires `capacity`."""
     table: Annotated[Size, Field(ge=64, le=2**40)] | None = None
     """Bytes of a flow table, as in a firewall; the VNF reads and writes a line of it per frame. E.g. `64MiB`; null:
     none. `vnf-l2`, `vnf-l3`."""
