@@ -84,5 +84,10 @@ def test_phases_after_an_early_end_are_left_out() -> None:
     assert (only.begin_s, only.end_s, only.offered_count) == (0.0, 0.8, 160)
 
 
+def test_without_the_frames_at_a_change_there_are_no_counts() -> None:
+    streams = tuple(stream_counts(0, stream_id=number) for number in range(3))
+    assert compute_phase_counts(trial(*streams)) == ()
+
+
 def test_a_constant_load_has_no_phases() -> None:
     assert compute_phase_counts(trial_result(1.0)) == ()

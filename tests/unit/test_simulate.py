@@ -98,3 +98,9 @@ def test_what_cannot_be_simulated_is_refused(
 ) -> None:
     assert main(["simulate", *arguments]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_events_of_a_trial_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("events.yaml").write_text("rate: 2kpps\ntrial_events: [2s load 4kpps]\n", encoding="utf-8")
+    assert main(["simulate", "--sut", "hard-limit", "-c", "events.yaml"]) == 2
+    assert "neither a simulated SUT nor its load changes in a trial (load 4kpps)" in capsys.readouterr().err

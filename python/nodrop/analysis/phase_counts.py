@@ -45,9 +45,10 @@ class PhaseCounts(NamedTuple):
 
 
 def compute_phase_counts(trial: TrialResult) -> tuple[PhaseCounts, ...]:
-    """Return the counts of each phase and group that sends in it, in their order; none if the load is constant."""
+    """Return the counts of each phase and group that sends in it, in their order; none if the load is constant, or the
+    frames at its changes are not known, as after the engine's end."""
     phases = trial.trial.load_phases
-    if not phases or len(phases[0].loads_pps) != len(trial.streams):
+    if not phases or any(len(stream.change_sequences) != len(phases) - 1 for stream in trial.streams):
         return ()
     edges_s = [phase.begin_s for phase in phases if phase.begin_s < trial.duration_s] + [trial.duration_s]
     loads_by_stream = zip(*(phase.loads_pps for phase in phases), strict=True)

@@ -154,4 +154,10 @@ def _make_plan(flags: dict[str, Any], algorithm: AlgorithmName | None = None) ->
     from nodrop.plan import build_plan
 
     keys = collect_overrides(flags | {"algorithm": algorithm}, {"results_dir": flags["results_dir"]})
-    return build_plan(build_config(flags["files"], keys, DEFAULTS))
+    plan = build_plan(build_config(flags["files"], keys, DEFAULTS))
+    if plan.events:
+        raise ConfigError(
+            f"trial_events: neither a simulated SUT nor its load changes in a trial ({plan.events[0].name}); remove "
+            "trial_events, or measure with nodrop run"
+        )
+    return plan

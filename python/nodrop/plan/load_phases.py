@@ -45,9 +45,7 @@ def plan_load_phases(config: Config, traffic: Traffic, load_pps: float, link_spe
         else:
             load_pps = _compute_load_pps(event, traffic, link_speed_bps)
         phases[event.at_s] = _divide(traffic, numbers, load_pps, stream_count)
-    highest = max(
-        (number for loads in phases.values() for number, load in zip(numbers, loads, strict=True) if load), default=-1
-    )
+    highest = max(number for loads in phases.values() for number, load in zip(numbers, loads, strict=True) if load)
     if highest + 1 < per_direction:
         raise ConfigError(
             f"trial_events: stream {highest + 2} of each direction never sends; write traffic.streams: {highest + 1}, "
