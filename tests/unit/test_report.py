@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import RenderableType
 from tests.factories import with_latency
+from tests.recorded import record_run
 from tests.running import MILLION, Listener, NullStage, make_environment, make_plan
 from tests.suts import SlowTester, Step, Sut
 
@@ -25,6 +26,9 @@ from nodrop.model.trial import (
     Validity,
     ValidityStatus,
 )
+from nodrop.model.trial_event import TrialEvent
+from nodrop.report.document.blocks import Table
+from nodrop.report.document.loss import build_loss_blocks
 from nodrop.report.line_progress import LineProgress, format_trial_line
 from nodrop.report.live_progress import LiveProgress, render_progress
 from nodrop.report.terminal import render_result
@@ -358,3 +362,11 @@ def test_a_search_whose_end_never_comes_is_said_to_take_longer_than_expected(
     assert remaining[-1] is None
     assert "longer than expected" in texts[-1]
     assert "left" in texts[0]
+
+
+def test_a_report_lists_the_events_of_a_trial_below_its_chart(tmp_path: Path) -> None:
+    result = record_run(tmp_path, Step(3000.0), rate="10kpps", duration=1)
+    events = (TrialEvent(name="kill 0", begin_s=0.3, end_s=0.3),)
+    result = result.replace(trials=tuple(trial.replace(events=events) for trial in result.trials))
+    captions = [block.caption for block in build_loss_blocks(result) if isinstance(block, Table)]
+    assert captions[0] == "Events"

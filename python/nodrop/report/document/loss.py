@@ -10,6 +10,7 @@ from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED, TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Fold, Paragraph, Table, build_figure
+from nodrop.report.document.events import build_event_tables
 from nodrop.units import format_count, format_pps, format_seconds
 
 NOT_SENT = "not_sent"
@@ -45,9 +46,10 @@ def select_key_trials(result: RunResult) -> tuple[tuple[TrialResult, str], ...]:
 
 
 def build_loss_blocks(result: RunResult) -> tuple[Block, ...]:
-    """Return loss over time, then by hop for each key trial."""
+    """Return loss over time, the events of a trial at a fixed rate, then loss by hop for each key trial."""
+    events = build_event_tables(result.fixed_trial) if result.fixed_trial else ()
     by_hop = (block for trial, role in select_key_trials(result) for block in _build_trial_blocks(trial, role))
-    return (*build_figure(lambda: loss.build_chart(result)), *by_hop)
+    return (*build_figure(lambda: loss.build_chart(result)), *events, *by_hop)
 
 
 def build_ledger_blocks(trial: TrialResult) -> tuple[Block, ...]:
