@@ -21,7 +21,7 @@ class PoolConfig(Value):
     instances: int = Field(default=2, ge=1, le=32)
     """Instances that run from the beginning; 1 to 32."""
     spares: int = Field(default=0, ge=0, le=32)
-    """Further instances, which an event of a trial can start; 0 to 32."""
+    """Further instances, out of service until an event of a trial or the pool itself starts them; 0 to 32."""
     selection: InstanceSelection = "hash"
     """Selection of the instance of a flow: by a `hash` of its addresses and ports among all in service, or the first
     one in service, with the others on `standby`."""

@@ -15,7 +15,7 @@ from nodrop.stage.vnf import BALANCER, build_instance_command, start_instance
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "continue": signal.SIGCONT}
 COMMAND_TIMEOUT_S = 10.0
 RULE_PERIOD_NS = 1_000_000_000
-"""Seconds in which the rule to scale out counts begin with those of the trial."""
+"""The rule to scale out counts in whole seconds from the begin of the trial."""
 
 
 class PoolInstances:

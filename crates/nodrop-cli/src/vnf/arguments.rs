@@ -69,7 +69,8 @@ pub struct CommonArguments {
     /// Maximum forwarding rate over all ports, to test testers with a SUT of known capacity.
     #[arg(long, value_name = "PPS", value_parser = parse_capacity)]
     capacity: Option<f64>,
-    /// Buffer of an ideal queue of that capacity, in frames: arrival times decide which frames it drops and when others leave.
+    /// Buffer of an ideal queue of that capacity, in frames: arrival times decide exactly which frames it drops, and when
+    /// the others leave.
     #[arg(long, value_name = "FRAMES", requires = "capacity", value_parser = clap::value_parser!(u32).range(1..))]
     buffer: Option<u32>,
     /// Size of a per-flow table that each frame reads and writes; none by default.
