@@ -40,7 +40,6 @@ def test_a_fixed_rate_is_sent_for_its_time_and_every_chain_has_counts_and_latenc
         figures = [latency.min_ns, *latency.percentiles_ns.values(), latency.max_ns]
         assert len(figures) == 5 and figures == sorted(figures)
     lines = [line for line in capsys.readouterr().out.splitlines() if " s: sent " in line]
-    assert len(lines) >= 3
     assert sum(int(line.split()[3].replace(",", "")) for line in lines) == trial.offered_count
 
 
