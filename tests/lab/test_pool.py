@@ -9,7 +9,7 @@ import pytest
 from tests.lab.bench import FULL_RATE
 from tests.waiting import stretch
 
-from nodrop.analysis.event_effects import EventEffect, compute_event_effects
+from nodrop.analysis.event_effects import EventEffect, compute_event_effects, count_earlier_losses
 from nodrop.analysis.phase_counts import compute_phase_counts
 from nodrop.model.ledger import Hop
 from nodrop.model.result import RunResult
@@ -53,11 +53,14 @@ def run_pool(tmp_path: Path, *flags: str, events: tuple[str, ...], status: int =
 
 
 def check_sum(run: PoolRun) -> None:
-    """Assert that losses by stream, by event and by hop add up to those of the trial."""
+    """Assert that losses by stream, by event and by hop add up to those of the trial.
+
+    On a busy machine, a sender that catches up may fill a buffer before the first event.
+    """
     trial, lost_count = run.trial, run.trial.lost_count
     for stream in trial.streams:
         assert sum(loss.count for loss in stream.loss_timeline) == stream.lost_count
-    assert sum(effect.lost_count for effect in run.effects) == lost_count
+    assert sum(effect.lost_count for effect in run.effects) + count_earlier_losses(trial) == lost_count
     assert trial.ledger
     hops = [hop for way in trial.ledger.ways for hop in way.hops]
     assert sum(hop.in_count - hop.out_count for hop in hops) == lost_count
@@ -178,7 +181,7 @@ def test_a_pool_that_drops_frames_of_added_streams_starts_a_spare(tmp_path: Path
         "--rate",
         "4kpps",
         "--duration",
-        "4s",
+        "6s",
         events=("0s streams 8", "1s streams 20"),
     )
     check_sum(run)
@@ -188,7 +191,7 @@ def test_a_pool_that_drops_frames_of_added_streams_starts_a_spare(tmp_path: Path
     started = events["scale-out 1"]
     assert not started.problem and started.begin_s >= 0.9 and started.end_s - started.begin_s >= 0.5
     before, existing, new = compute_phase_counts(run.trial)
-    assert [each.offered_count for each in (before, existing, new)] == [1600, 4800, 7200]
+    assert [each.offered_count for each in (before, existing, new)] == [1600, 8000, 12000]
     assert existing.lost_count + new.lost_count + before.lost_count == run.trial.lost_count > 0
     assert run.trial.ledger
     causes = {cause.text for way in run.trial.ledger.ways for hop in way.hops for cause in hop.causes}

@@ -3,12 +3,13 @@
 import pytest
 from tests.factories import stream_counts, trial_result
 
-from nodrop.analysis.event_effects import EventEffect, compute_event_effects
+from nodrop.analysis.event_effects import EventEffect, compute_event_effects, count_earlier_losses
 from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.trial import FrameTimes, LossRun, StreamCounts
 from nodrop.model.trial_event import PlannedEvent, TrialEvent, parse_event
 from nodrop.plan import build_plan
+from nodrop.report.document.events import build_event_tables
 
 
 def at_ms(sent_ms: float, delay_ms: float = 0.1) -> FrameTimes:
@@ -135,6 +136,18 @@ def test_losses_belong_to_the_event_in_their_time_or_to_the_one_before() -> None
     assert (kill.lost_count, start.lost_count) == (22, 7)
     assert kill.convergence_s == pytest.approx(0.5031)
     assert kill.gap_s == pytest.approx(0.021)
+
+
+def test_losses_before_the_first_event_stand_in_a_row_of_their_own() -> None:
+    streams = lose(0, (10.0, 3, 14.0), (999.0, 20, 1020.0)), lose(1, (20.0, 4, 25.0))
+    trial = trial_result(1e3, 5.0).replace(streams=streams, events=(START, KILL))
+    assert count_earlier_losses(trial) == 7
+    (table,) = build_event_tables(trial)
+    assert [[cell.text for cell in row][:3] for row in table.rows] == [
+        ["before any event", "-", "7"],
+        ["kill 0", "1 s", "20"],
+        ["start 0", "3 s", "0"],
+    ]
 
 
 def test_a_stream_that_does_not_recover_has_no_convergence() -> None:

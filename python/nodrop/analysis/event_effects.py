@@ -59,7 +59,7 @@ class EventEffect(NamedTuple):
 
 
 def compute_event_effects(trial: TrialResult) -> tuple[EventEffect, ...]:
-    """Return the effect of each event, in order. Losses before the first event belong to none."""
+    """Return the effect of each event, in order. `count_earlier_losses` counts what belongs to none."""
     events = sorted(trial.events, key=lambda event: event.begin_s)
     caused: dict[int, dict[int, list[LossRun]]] = {position: {} for position in range(len(events))}
     for index, stream in enumerate(trial.streams):
@@ -70,6 +70,13 @@ def compute_event_effects(trial: TrialResult) -> tuple[EventEffect, ...]:
     return tuple(
         EventEffect(event, tuple(_iter_streams(trial, caused[position]))) for position, event in enumerate(events)
     )
+
+
+def count_earlier_losses(trial: TrialResult) -> int:
+    """Return the number of frames lost before the first event."""
+    events = trial.events
+    runs = [run for stream in trial.streams for run in stream.loss_timeline]
+    return sum(run.count for run in runs if _find_cause(run, events, trial.duration_s) is None)
 
 
 def _find_cause(run: LossRun, events: Sequence[TrialEvent], duration_s: float) -> int | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from nodrop.analysis.event_effects import EventEffect, compute_event_effects
+from nodrop.analysis.event_effects import EventEffect, compute_event_effects, count_earlier_losses
 from nodrop.analysis.phase_counts import LatencySpan, PhaseCounts, compute_phase_counts, iter_first_latencies
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
@@ -36,8 +36,10 @@ LOAD_COLUMNS = (
 def build_event_tables(trial: TrialResult) -> Iterator[Table]:
     """Yield the table of the events and that of the loads between them, if there are any."""
     if effects := compute_event_effects(trial):
-        rows = tuple(_build_row(effect, len(trial.streams)) for effect in effects)
-        yield Table(caption="Events", columns=COLUMNS, rows=rows)
+        rows = [_build_row(effect, len(trial.streams)) for effect in effects]
+        if lost_count := count_earlier_losses(trial):
+            rows.insert(0, _build_earlier_row(lost_count))
+        yield Table(caption="Events", columns=COLUMNS, rows=tuple(rows))
     if counts := compute_phase_counts(trial):
         pairs = zip(counts, iter_first_latencies(counts), strict=True)
         yield Table(caption="Load", columns=LOAD_COLUMNS, rows=tuple(_build_load_row(*pair) for pair in pairs))
@@ -61,6 +63,13 @@ def _build_load_row(counts: PhaseCounts, first: LatencySpan | None) -> tuple[Cel
         cells.make_text_cell("" if change is None else f"{'+' if change > 0 else ''}{format_ratio(round(change, 3))}"),
         cells.make_latency_cell(latency.max_ns if latency else None),
     )
+
+
+def _build_earlier_row(lost_count: int) -> tuple[Cell, ...]:
+    """Losses that no event caused stand apart, so that the column adds up to the losses of the trial."""
+    none = cells.make_text_cell("")
+    name = cells.make_text_cell("before any event", "bad")
+    return name, none, cells.make_loss_cell(lost_count), none, none, none, none
 
 
 def _build_row(effect: EventEffect, stream_count: int) -> tuple[Cell, ...]:
