@@ -12,7 +12,7 @@ from nodrop.model.ledger import ChainHops, HopCount, LossLedger
 from nodrop.model.trial import StreamCounts, TrialResult
 from nodrop.observe.devices import list_devices
 from nodrop.observe.ledger import build_loss_ledger
-from nodrop.observe.path_hops import PROCESS, CounterDelta, count_probe_frames, format_interfaces, has_pending_counts
+from nodrop.observe.path_hops import PROCESS, CounterDelta, count_probe_frames, find_late_counts, format_interfaces
 from nodrop.system.json_child import JsonChild
 from nodrop.system.native_binaries import find_binary
 from nodrop.system.receive_backlog import has_receive_backlog
@@ -22,7 +22,8 @@ ANSWER_TIMEOUT_S = 5.0
 END_TIMEOUT_S = 2.0
 SETTLING_MAX_S, SETTLING_STEP_S = 0.5, 0.01
 STARVATION_MAX_S = 5.0
-"""The same for a process or frames that wait for a CPU: beside threads of a high priority it may take seconds."""
+"""The same while a process or frames wait for a CPU, or frames such as a balancer's probes pass: beside threads of a
+high priority it may take seconds."""
 FORWARDED_BY_THE_KERNEL: frozenset[SutKind] = frozenset({"bridge", "router"})
 """SUTs whose losses the kernel gives reasons for. Counting reasons slows the tester's receivers a little, see
 docs/concepts/where-packets-were-lost.md, so other SUTs run without."""
@@ -82,12 +83,15 @@ class HopCounterReader:
         return result.replace(ledger=ledger, chain_hops=counted)
 
     def _read_settled(self, before: dict[str, int]) -> dict[str, int]:
-        """Read until forwarding processes have published counts for every frame received: they publish when idle."""
+        """Read until forwarding processes have published counts for all frames: they publish when idle."""
         start_s = time.monotonic()
-        while has_pending_counts(CounterDelta(before, counters := self._read())):
+        earlier: dict[str, int] = {}
+        while late := find_late_counts(CounterDelta(before, counters := self._read())):
             elapsed_s = time.monotonic() - start_s
-            if elapsed_s >= (STARVATION_MAX_S if self._waits_for_cpu() else SETTLING_MAX_S):
+            is_moving = late != earlier or self._waits_for_cpu()
+            if elapsed_s >= (STARVATION_MAX_S if is_moving else SETTLING_MAX_S):
                 break
+            earlier = late
             time.sleep(SETTLING_STEP_S)
         return counters
 

@@ -45,7 +45,9 @@ class CounterDelta:
 PROCESS = "vnf"
 """Counter name prefix of forwarding processes, which count by interface."""
 
-NAMESPACE_OF_PROCESSES, RECEIVED = "sut", "/rx_packets"
+NAMESPACE_OF_PROCESSES = "sut"
+PUBLISHED_AS = {"rx_packets": ("received", "receive_dropped"), "tx_packets": ("sent",)}
+"""The kernel's counters of an interface, and those that the process publishes for the same frames."""
 
 Kind = Literal["send", "wire", "path", "ring", "device", "receive"]
 DEVICE_NAMES = {"edge": "the edge switch", "router": "the router in the path", "balancer": "the balancer"}
@@ -195,14 +197,15 @@ def is_forwarded_by_process(interfaces: Interfaces, delta: CounterDelta) -> bool
     return bool(interfaces) and all(f"{PROCESS}/{get_interface(place)}/received" in delta for place in receiving)
 
 
-def has_pending_counts(delta: CounterDelta) -> bool:
-    """Return whether a process has not published counts for all frames that its interfaces received."""
-    received = (item for item in delta.under(NAMESPACE_OF_PROCESSES) if item[0].endswith(RECEIVED))
-    for name, count in received:
-        process = f"{PROCESS}/{name.removesuffix(RECEIVED)}"
-        if f"{process}/received" in delta and count > delta.count(f"{process}/received", f"{process}/receive_dropped"):
-            return True
-    return False
+def find_late_counts(delta: CounterDelta) -> dict[str, int]:
+    """Return the counts that processes have published, where these are below those of their interfaces."""
+    late = {}
+    for name, count in delta.under(NAMESPACE_OF_PROCESSES):
+        interface, _, counter = name.partition("/")
+        published = [f"{PROCESS}/{interface}/{each}" for each in PUBLISHED_AS.get(counter, ())]
+        if published and published[0] in delta and count > delta.count(*published):
+            late[name] = delta.count(*published)
+    return late
 
 
 def _iter_segments(lab: LabPlan, tx_port: int, rx_port: int, delta: CounterDelta) -> Iterator[Segment]:
