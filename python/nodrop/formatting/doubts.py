@@ -11,7 +11,9 @@ DOUBTS: Mapping[str, tuple[str, ...]] = {
         "client may use the server",
         "stopped early on request",
     ),
-    "clock_jump": ("the wall clock jumped by {jump_s:duration} during the trial",),
+    "clock_jump": (
+        "the wall clock was set by {jump_s:duration} during the trial; latency and times may be off by as much",
+    ),
     "counters_frozen": (
         "TRex could not assign any of {received_count:count} frames received at port {port} to a stream; the SUT may "
         "rewrite the IP identification that TRex uses (trex.flow_stats: false counts by port)",

@@ -26,7 +26,7 @@ STATED_FLAGS = ("doubtful-lower-bound",)
 """Codes of flags whose probability stands with the goal."""
 REASONS = {
     "aborted": "the trial was aborted",
-    "clock_jump": "the clock jumped",
+    "clock_jump": "the wall clock was set",
     "counters_frozen": "the generator could not assign frames to streams",
     "cpu_steal": "the hypervisor took CPU time away",
     "cpu_throttled": "the CPU quota stopped tester or SUT",
