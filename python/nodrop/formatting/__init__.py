@@ -152,7 +152,8 @@ def describe_traffic(traffic: "Traffic") -> str:
     if stream.replay:
         return f"{describe_replay(stream.replay, stream)} {way}{pattern}"
     frames = f"{format_frame_sizes(stream)} frames{format_protocol_stack(stream)}"
-    return f"{frames} {way}, {flows} each way{in_each}{pattern}"
+    each_way = " each way" if way == "both ways" else ""
+    return f"{frames} {way}, {flows}{each_way}{in_each}{pattern}"
 
 
 def describe_replay(replay: "Replay", stream: "Stream") -> str:
