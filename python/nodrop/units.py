@@ -173,6 +173,12 @@ def format_seconds(duration_s: float) -> str:
     return format_ns(duration_s * 1e9)
 
 
+def format_time_limit(limit_s: float) -> str:
+    """Return a time limit exactly as set: `152 ms`, `1.5 s`, `20 µs`."""
+    scale, unit = (1, "s") if limit_s >= 1 else (1e3, "ms") if limit_s >= 1e-3 else (1e6, "µs")
+    return f"{limit_s * scale:.9g} {unit}"
+
+
 def format_count(count: int, noun: str = "", plural: str = "") -> str:
     """Return an integer in groups of three digits: `1,234,567`."""
     number = f"{count:,}"

@@ -12,14 +12,21 @@ from tests.api.serving import await_over, serve_app
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
-from nodrop.server.rest.forbidden_keys import CODE, FORBIDDEN, RESULT_FILES, WARM_START, find_forbidden_keys
+from nodrop.server.rest.forbidden_keys import (
+    CODE,
+    EVENT_LISTS,
+    FORBIDDEN,
+    RESULT_FILES,
+    WARM_START,
+    find_forbidden_keys,
+)
 from nodrop.server.rest.openapi import make_config_schema
 
 HARMLESS = {
     "capture.filter": "a filter, compiled by libpcap and never a path",
     "traffic.replay.filter": "likewise",
     "goals": "labels of goals; their values are numbers",
-    "trial_events": "events of instances; commands are refused",
+    **dict.fromkeys(EVENT_LISTS, "events of instances; commands are refused"),
     "label": "kept with the result, never used as a name of anything",
     "user_info": "likewise",
     "nfvbench": "not to be written, by anyone",
@@ -135,9 +142,15 @@ def test_a_run_id_is_a_warm_start() -> None:
 
 
 @pytest.mark.parametrize("value", [["3s kill 0", "4s command reboot"], "4s command reboot", [["4s  command reboot"]]])
-def test_a_command_is_no_event_of_a_request(value: object) -> None:
-    assert CODE in "".join(find_forbidden_keys({"trial_events": value}))
-    assert not list(find_forbidden_keys({"trial_events": ["3s kill 0", "4s start 0"]}))
+@pytest.mark.parametrize("key", EVENT_LISTS)
+def test_a_command_is_no_event_of_a_request(key: str, value: object) -> None:
+    section, _, name = key.rpartition(".")
+
+    def find(events: object) -> list[str]:
+        return list(find_forbidden_keys({section: {name: events}} if section else {name: events}))
+
+    assert CODE in "".join(find(value)) and CODE in "".join(find_forbidden_keys({key: value}))
+    assert not find(["3s kill 0", "4s start 0"])
 
 
 def test_what_asks_for_nothing_is_let_through() -> None:

@@ -269,7 +269,7 @@ def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_nfvbenchs_form_of_two_set_ups_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds one setup, but the runs alternate two setups"):
+    with pytest.raises(ConfigError, match="holds one setup, but the runs are of several"):
         measure(
             plan_variants(tmp_path, repeat=2),
             Outputs(nfvbench_json=str(tmp_path / "n.json")),

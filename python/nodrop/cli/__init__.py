@@ -10,7 +10,7 @@ from nodrop.errors import ConfigError, NodropError
 from nodrop.system.output_encoding import accept_any_text
 
 SECTIONS = {
-    "Measure": ("run", "calibrate", "doctor", "lab", "status", "cleanup"),
+    "Measure": ("run", "test", "calibrate", "doctor", "lab", "status", "cleanup"),
     "Read results": ("show", "explain", "report", "plot", "results"),
     "Compare": ("compare", "trend", "grade"),
     "Configure": ("config", "completion", "version"),

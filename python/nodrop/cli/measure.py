@@ -96,7 +96,7 @@ def measure(
 
     def show() -> None:
         if outcome.suite:
-            _show_suite(outcome.suite, outcome.results, outputs)
+            show_suite(outcome.suite, outcome.results, outputs)
         elif outcome.run and len(plans) == 1:
             _show_run(outcome.run, outputs)
             if epilogue:
@@ -107,7 +107,7 @@ def measure(
         return interrupted
     if len(plans) == 1:
         require_outcome(outcome.results[0])
-    return _report_failures(failures)
+    return report_failures(failures)
 
 
 class MeasuredSuite(NamedTuple):
@@ -155,7 +155,7 @@ def measure_suite(
 
     interrupted = monitor_runs(plans[0], out, quiet, run, outcome=outcome, show=show)
     suite = outcome.suite.suite if outcome.suite and outcome.results else None
-    exit_code = _report_failures(failures) if interrupted is None else interrupted
+    exit_code = report_failures(failures) if interrupted is None else interrupted
     return MeasuredSuite(suite, tuple(outcome.results), exit_code)
 
 
@@ -167,7 +167,7 @@ def _use_sample(environment: "RunEnvironment", sample: "CpuSample") -> "RunEnvir
     return environment._replace(begin_cpu_sample=lambda: next(samples))
 
 
-def _report_failures(failures: "Sequence[Failure]") -> int:
+def report_failures(failures: "Sequence[Failure]") -> int:
     """Print the failures of a suite; return the exit code of the first, or 0."""
     for failure in failures:
         click.echo(f"nodrop: error: frame size {failure.name}: {failure.error}", err=True)
@@ -254,14 +254,13 @@ def _show_run(done: "RunDone", outputs: Outputs) -> None:
     outputs.write([done.result], store.to_json(done.result))
 
 
-def _show_suite(done: "SuiteDone", results: "Sequence[RunResult]", outputs: Outputs) -> None:
+def show_suite(done: "SuiteDone", results: "Sequence[RunResult]", outputs: Outputs) -> None:
     """Print the summary and the reports of the runs; write the output files."""
-    from nodrop.cli.suite_output import render_suite
-    from nodrop.store import suites
+    from nodrop.cli.suite_output import format_suite_json, render_suite
 
     click.echo(file=outputs.stream)
     is_screen = outputs.stream.isatty() and not outputs.is_verbose
     outputs.show(results, lambda: render_suite(done.suite, results, is_screen=is_screen))
     if done.path:
         click.echo(f"\nresults: {done.path}", file=outputs.stream)
-    outputs.write(results, suites.to_results_json(done.suite, results))
+    outputs.write(results, format_suite_json(done.suite, results))

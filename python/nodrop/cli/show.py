@@ -50,7 +50,7 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
     nodrop show latest --nfvbench-json - | jq .benchmarks
     """
     from nodrop import store
-    from nodrop.cli.suite_output import render_suite
+    from nodrop.cli.suite_output import format_suite_json, render_suite
     from nodrop.report.terminal import render_result, render_screen
     from nodrop.store import nfvbench, suites
 
@@ -64,7 +64,7 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
         )
     is_screen = sys.stdout.isatty() and not (flags["all_details"] or trials)
     if stored_suite := suites.load(result, results_dir):
-        content = suites.to_results_json(*stored_suite)
+        content = format_suite_json(*stored_suite)
         _print_runs(
             outputs,
             stored_suite.results,

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from nodrop.model.suite import Suite
 
 
+def format_suite_json(suite: "Suite", results: "Sequence[RunResult]") -> str:
+    """Return a suite with its results as one JSON document."""
+    from nodrop.procedure.failover import build_failover_report
+    from nodrop.store import suites
+
+    report = build_failover_report(suite.procedure, results) if suite.procedure else None
+    return suites.to_results_json(suite, results, report)
+
+
 def render_suite(
     suite: "Suite",
     results: "Sequence[RunResult]",

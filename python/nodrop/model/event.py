@@ -17,12 +17,18 @@ class SuitePosition(Value):
     suite_id: str
     number: int
     """From 1."""
-    count: int
+    count: int | None
+    """Number of runs; None if results decide it."""
     variant: str = ""
     """The variant, `A` or `B`; empty without variants."""
     repeat: int = 1
     """Number of the repeat, from 1."""
     repeat_count: int = 1
+
+    @property
+    def text(self) -> str:
+        """`3 of 10`, or `3` if the number of runs is unknown."""
+        return f"{self.number} of {self.count}" if self.count else str(self.number)
 
 
 class RunStarted(Value):

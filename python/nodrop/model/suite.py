@@ -3,6 +3,7 @@
 from typing import Literal
 
 from nodrop.model.base import Value
+from nodrop.model.procedure import FailoverPlan
 from nodrop.model.result import Status
 from nodrop.model.rule_cost import RuleCostPlan
 
@@ -14,7 +15,8 @@ class SuiteRun(Value):
     """For example `64` or `IMIX`."""
     run_id: str
     variant: str = ""
-    """The variant, `A` or `B`, of alternating setups, or the rule that the run breaks; empty without variants."""
+    """The variant, `A` or `B`, of alternating setups, the rule that the run breaks, or the round of a
+    procedure; empty without variants."""
     repeat: int = 1
     """Number of the repeat, from 1."""
     status: Status
@@ -39,5 +41,7 @@ class Suite(Value):
     """Number of repeats of each."""
     pricing: RuleCostPlan | None = None
     """Settings of a suite that measures the cost of placement rules; None for others."""
+    procedure: FailoverPlan | None = None
+    """Settings of the test procedure that chose the runs; None for others."""
     runs: tuple[SuiteRun, ...]
     """The runs that started, in order."""

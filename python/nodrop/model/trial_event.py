@@ -49,6 +49,10 @@ class PlannedEvent(Value):
         objects = {"load": self.rate, "streams": self.stream_count}
         return f"{self.action} {objects.get(self.action, self.instance)}"
 
+    def write(self, at_s: float) -> str:
+        """Return the event at another time, as a user would write it."""
+        return f"{at_s:.9g}s {'command ' if self.command else ''}{self.name}"
+
     @property
     def changes_load(self) -> bool:
         """Whether the tester itself carries it out."""

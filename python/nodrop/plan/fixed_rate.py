@@ -33,12 +33,13 @@ def plan_events(config: Config, fixed: FixedRatePlan | None) -> tuple[PlannedEve
     """Return the events of the trial. Raises ConfigError for events that it cannot have."""
     events = tuple(map(parse_event, config.trial_events))
     for event in events:
-        _check_event(event, config, fixed)
+        _check_trial(event, config, fixed)
+        check_instance(event, config, "trial_events")
     return events
 
 
-def _check_event(event: PlannedEvent, config: Config, fixed: FixedRatePlan | None) -> None:
-    text = f"{event.at_s:g}s {event.name}"
+def _check_trial(event: PlannedEvent, config: Config, fixed: FixedRatePlan | None) -> None:
+    text = event.write(event.at_s)
     if fixed is None:
         raise ConfigError(f"trial_events: a search has no events ({text}); write a fixed rate, e.g. rate: 2kpps")
     if config.generator != "engine":
@@ -47,18 +48,21 @@ def _check_event(event: PlannedEvent, config: Config, fixed: FixedRatePlan | Non
         )
     if event.at_s >= fixed.duration_s:
         raise ConfigError(f"trial_events: '{text}' is after the trial; write a longer duration ({fixed.duration_s:g}s)")
+
+
+def check_instance(event: PlannedEvent, config: Config, key: str) -> None:
+    """Check that the pool has the instance of an event; `key` names the event's key. Raises ConfigError."""
+    text = event.write(event.at_s)
     if event.instance is None:
         return
     if config.sut != "pool" or config.lab:
         raise ConfigError(
-            f"trial_events: '{text}' changes an instance of a pool; write sut: pool, in a private lab, or "
+            f"{key}: '{text}' changes an instance of a pool; write sut: pool, in a private lab, or "
             f"'{event.at_s:g}s command PROGRAM ...'"
         )
     count = config.pool.instances + config.pool.spares
     if event.instance >= count:
-        raise ConfigError(
-            f"trial_events: '{text}': the pool has instances 0 to {count - 1}; write one, or more pool.spares"
-        )
+        raise ConfigError(f"{key}: '{text}': the pool has instances 0 to {count - 1}; write one, or more pool.spares")
 
 
 def select_goals(config: Config) -> Config:

@@ -109,7 +109,7 @@ def _format_position(event: RunStarted) -> str:
     if not position:
         return ""
     repeat = format_repeat(position.variant, position.repeat, position.repeat_count)
-    return f" ({position.number} of {position.count}, frame size {event.plan.frame_size}{repeat and f', {repeat}'})"
+    return f" ({position.text}, frame size {event.plan.frame_size}{repeat and f', {repeat}'})"
 
 
 def _format_stage(facts: StageFacts) -> str:

@@ -111,8 +111,7 @@ def _format_position(position: SuitePosition | None) -> str:
     if not position:
         return ""
     repeat = format_repeat(position.variant, position.repeat, position.repeat_count)
-    number = f"{position.number} of {position.count}"
-    return f"{repeat}, run {number}: " if repeat and repeat != number else f"{number}: "
+    return f"{repeat}, run {position.text}: " if repeat and repeat != position.text else f"{position.text}: "
 
 
 def _render_trial(state: RunState) -> Iterator[RenderableType]:

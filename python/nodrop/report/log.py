@@ -77,7 +77,7 @@ class EventLog:
     def _log_start(self, event: RunStarted) -> None:
         plan, position = event.plan, event.place
         repeat = format_repeat(position.variant, position.repeat, position.repeat_count) if position else ""
-        which = f" ({position.number} of {position.count}{repeat and f', {repeat}'})" if position else ""
+        which = f" ({position.text}{repeat and f', {repeat}'})" if position else ""
         what = f"{plan.lab.sut_text}, {describe_traffic(plan.traffic)}, {describe_run(plan)}"
         self._log(logging.INFO, f"run {event.run_id}{which}: {what}", frame_size=plan.frame_size)
         for warning in plan.warnings:

@@ -1,4 +1,6 @@
-"""Several runs that belong together: frame sizes, repeats, alternating setups. Each run has its own result.
+"""Several runs that belong together: frame sizes, repeats, alternating setups, the runs of a test procedure.
+
+Each run has its own result.
 
 After a failed run the others are still measured; an interrupt ends the suite.
 """
@@ -10,13 +12,15 @@ from typing import NamedTuple
 
 from nodrop import store
 from nodrop.analysis.expectations import require_outcome
-from nodrop.errors import ConfigError, NodropError
+from nodrop.errors import ConfigError, NodropError, SearchError
 from nodrop.formatting import format_repeat
 from nodrop.model.event import Event, OnEvent, RunDone, RunStarted, SuiteDone, SuitePosition
 from nodrop.model.plan import Plan
+from nodrop.model.procedure import FailoverPlan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.rule_cost import RuleCostPlan
 from nodrop.model.suite import Suite, SuiteRun
+from nodrop.procedure.base import Procedure, RunRequest
 from nodrop.run.execute import LOCAL, RunEnvironment, execute
 from nodrop.run.stage_pool import StagePool
 from nodrop.stage import require_programs
@@ -115,14 +119,73 @@ def execute_suite(
     """
     for plan in plans:
         require_programs(plan)
-    recorder = _SuiteRecorder(plans, on_event, pricing)
+    suite = _make_suite(plans, pricing=pricing)
+    recorder = _SuiteRecorder(suite, plans[0].results_dir, on_event, len(plans))
     failures: list[Failure] = []
+
+    def iter_plans() -> Iterator[Plan]:
+        for plan in plans:
+            if run_filter and not run_filter(plan, recorder.results):
+                recorder.skip()
+            else:
+                yield plan
+
+    _execute_each(iter_plans(), recorder, environment or LOCAL, failures)
+    texts = [f"{failure.name}: {failure.error}" for failure in failures]
+    recorder.end(Status.FAILED if failures else Status.COMPLETE, "; ".join(texts) or None)
+    return SuiteOutcome(recorder.suite, tuple(recorder.results), (*failures, *_iter_missed_outcomes(recorder.results)))
+
+
+def execute_procedure(
+    procedure: Procedure,
+    make_plan: Callable[[RunRequest], Plan],
+    on_event: OnEvent,
+    environment: RunEnvironment | None = None,
+) -> SuiteOutcome:
+    """Carry out the runs of a procedure, each chosen from the results before it.
+
+    An invalid run is repeated, any other failure ends the procedure.
+
+    Args:
+        procedure: chooses the runs; the first one exists.
+        make_plan: makes the plan of a run.
+        on_event: as for `execute_suite`; the number of runs is unknown.
+        environment: the collaborators of all runs; by default LOCAL.
+
+    Returns: the failures of runs, none if the procedure has its answer in spite of them.
+
+    Raises: KeyboardInterrupt as `execute_suite`; ConfigError and StageError if a run cannot be planned.
+    """
+    first = procedure.request_run(())
+    assert first is not None
+    plan = make_plan(first)
+    require_programs(plan)
+    recorder = _SuiteRecorder(_make_suite((plan,), procedure=procedure.plan), plan.results_dir, on_event, None)
+    failures: list[Failure] = []
+
+    def iter_plans() -> Iterator[Plan]:
+        yield plan
+        count = 0
+        while len(recorder.results) > count and all(isinstance(failure.error, SearchError) for failure in failures):
+            count = len(recorder.results)
+            if (request := procedure.request_run(recorder.results)) is None:
+                return
+            yield make_plan(request)
+
+    _execute_each(iter_plans(), recorder, environment or LOCAL, failures)
+    shortfall = procedure.find_shortfall(recorder.results)
+    texts = [f"{failure.name}: {failure.error}" for failure in failures] if shortfall else []
+    recorder.end(Status.FAILED if shortfall else Status.COMPLETE, "; ".join(texts) or shortfall)
+    return SuiteOutcome(recorder.suite, tuple(recorder.results), tuple(failures) if shortfall else ())
+
+
+def _execute_each(
+    plans: Iterator[Plan], recorder: "_SuiteRecorder", environment: RunEnvironment, failures: list[Failure]
+) -> None:
+    """Carry out plans and append failures; store the suite if an interrupt or a plan that cannot be made ends it."""
     try:
-        with StagePool(environment or LOCAL) as pool:
+        with StagePool(environment) as pool:
             for plan in plans:
-                if run_filter and not run_filter(plan, recorder.results):
-                    recorder.skip()
-                    continue
                 try:
                     execute(plan, recorder.on_event, pool.environment)
                 except NodropError as error:
@@ -130,9 +193,9 @@ def execute_suite(
     except KeyboardInterrupt as interrupt:
         recorder.end(Status.INTERRUPTED, str(interrupt) or "interrupted")
         raise
-    texts = [f"{failure.name}: {failure.error}" for failure in failures]
-    recorder.end(Status.FAILED if failures else Status.COMPLETE, "; ".join(texts) or None)
-    return SuiteOutcome(recorder.suite, tuple(recorder.results), (*failures, *_iter_missed_outcomes(recorder.results)))
+    except NodropError as error:
+        recorder.end(Status.FAILED, str(error))
+        raise
 
 
 def _iter_missed_outcomes(results: Sequence[RunResult]) -> Iterator[Failure]:
@@ -148,22 +211,35 @@ def _make_failure(plan: Plan, error: NodropError) -> Failure:
     return Failure(plan.frame_size, error, format_repeat(plan.variant, plan.repeat, plan.repeat_count))
 
 
+def _make_suite(
+    plans: Sequence[Plan], *, pricing: RuleCostPlan | None = None, procedure: FailoverPlan | None = None
+) -> Suite:
+    """Return the suite before its first run."""
+    return Suite(
+        suite_id=store.make_run_id(),
+        started_at=datetime.now(UTC).isoformat(),
+        wall_s=0.0,
+        status=Status.INTERRUPTED,
+        frame_sizes=tuple(dict.fromkeys(plan.frame_size for plan in plans)),
+        repeat_count=max(plan.repeat_count for plan in plans),
+        pricing=pricing,
+        procedure=procedure,
+        runs=(),
+    )
+
+
 class _SuiteRecorder:
     """Adds the place in the suite to the events of the runs, and stores the suite after each run."""
 
-    def __init__(self, plans: Sequence[Plan], on_event: OnEvent, pricing: RuleCostPlan | None) -> None:
-        self._pricing = pricing
-        self.suite_id = store.make_run_id()
+    def __init__(self, suite: Suite, results_dir: str, on_event: OnEvent, count: int | None) -> None:
+        """Start with an empty suite; `count` is the number of its runs, None if it is unknown."""
+        self.suite = suite
         self.results: list[RunResult] = []
-        self._count = len(plans)
-        self._repeat_count = max(plan.repeat_count for plan in plans)
-        self._frame_sizes = tuple(dict.fromkeys(plan.frame_size for plan in plans))
-        self._started_count = 0
-        self._results_dir = plans[0].results_dir
+        self._results_dir = results_dir
         self._on_event = on_event
-        self._started_at = datetime.now(UTC).isoformat()
+        self._count = count
+        self._started_count = 0
         self._start_s = time.monotonic()
-        self.suite = self._current_suite(Status.INTERRUPTED, None)
 
     def on_event(self, event: Event) -> None:
         """Forward an event; store the suite at the end of a run."""
@@ -171,7 +247,7 @@ class _SuiteRecorder:
             self._started_count += 1
             plan = event.plan
             place = SuitePosition(
-                suite_id=self.suite_id,
+                suite_id=self.suite.suite_id,
                 number=self._started_count,
                 count=self._count,
                 variant=plan.variant,
@@ -186,7 +262,7 @@ class _SuiteRecorder:
 
     def skip(self) -> None:
         """Count one run less."""
-        self._count -= 1
+        self._count = self._count and self._count - 1
 
     def end(self, status: Status, error: str | None) -> None:
         """Store the suite with its final status and report it."""
@@ -194,7 +270,7 @@ class _SuiteRecorder:
         self._on_event(SuiteDone(suite=self.suite, path=path))
 
     def _store(self, status: Status, error: str | None) -> str | None:
-        self.suite = self._current_suite(status, error)
+        self.suite = self._update_suite(status, error)
         if not self.results:
             return None
         try:
@@ -203,7 +279,7 @@ class _SuiteRecorder:
             kept = save_elsewhere(lambda directory: suites.save(self.suite, directory))
             return str(kept) if kept else None
 
-    def _current_suite(self, status: Status, error: str | None) -> Suite:
+    def _update_suite(self, status: Status, error: str | None) -> Suite:
         runs = (
             SuiteRun(
                 frame_size=result.plan.frame_size,
@@ -214,14 +290,5 @@ class _SuiteRecorder:
             )
             for result in self.results
         )
-        return Suite(
-            suite_id=self.suite_id,
-            started_at=self._started_at,
-            wall_s=time.monotonic() - self._start_s,
-            status=status,
-            error=error,
-            frame_sizes=self._frame_sizes,
-            repeat_count=self._repeat_count,
-            pricing=self._pricing,
-            runs=tuple(runs),
-        )
+        wall_s = time.monotonic() - self._start_s
+        return self.suite.replace(wall_s=wall_s, status=status, error=error, runs=tuple(runs))

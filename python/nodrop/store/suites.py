@@ -4,12 +4,13 @@ import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from nodrop import store
 from nodrop.errors import ConfigError
+from nodrop.model.base import Value
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 
@@ -36,9 +37,12 @@ def to_json(suite: Suite) -> str:
     return suite.model_dump_json(indent=1) + "\n"
 
 
-def to_results_json(suite: Suite, results: Sequence[RunResult]) -> str:
-    """Serialize a suite with its results as one JSON document."""
-    content = {"suite": suite.model_dump(mode="json"), "results": [json.loads(store.to_json(each)) for each in results]}
+def to_results_json(suite: Suite, results: Sequence[RunResult], report: Value | None = None) -> str:
+    """Serialize a suite with its results, and the report of its test procedure, as one JSON document."""
+    content: dict[str, Any] = {"suite": suite.model_dump(mode="json")}
+    if report:
+        content["report"] = report.model_dump(mode="json", exclude={"plan"})
+    content["results"] = [json.loads(store.to_json(each)) for each in results]
     return json.dumps(content, indent=1) + "\n"
 
 

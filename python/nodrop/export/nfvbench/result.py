@@ -61,9 +61,7 @@ def build_openstack_spec(plan: Plan) -> dict[str, str]:
 def require_one_setup(plans: Iterable[Plan]) -> None:
     """Check that all runs are of one setup. Raises ConfigError."""
     if len({plan.variant for plan in plans}) > 1:
-        raise ConfigError(
-            "NFVbench's format holds one setup, but the runs alternate two setups; export one of the runs"
-        )
+        raise ConfigError("NFVbench's format holds one setup, but the runs are of several; export one of the runs")
 
 
 def format_nfvbench_json(result: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ def shorten_document(
         results: its runs, each with its steps.
         comparison: the comparison of two groups of them.
     """
-    sections = (
+    sections: tuple[Section, ...] = (
         Section(name="comparison", title="B compared with A", blocks=tuple(_build_comparison(comparison))),
         Section(name="cautions", title="Cautions", blocks=tuple(_build_cautions(results))),
         Section(name="search", title="Search", blocks=tuple(_build_search(results))),
@@ -36,6 +36,8 @@ def shorten_document(
         Section(name="latency", title="Latency", blocks=build_figure(lambda: latency.build_chart(results))),
         Section(name="repeat", title="Repeat this measurement", blocks=tuple(_build_provenance(results))),
     )
+    if procedure := [section for section in document.sections if section.name == "procedure"]:
+        sections = (*procedure, sections[-1])
     return document.replace(sections=tuple(section for section in sections if section.blocks))
 
 

@@ -203,7 +203,9 @@ def assess_trust(results: Sequence[RunResult]) -> tuple[Tone, str]:
         for reason in reasons:
             names.setdefault(reason, []).append(name)
     texts = [
-        reason if len(concerned) == len(results) else f"{', '.join(concerned)}: {reason}"
+        f"{'' if len(results) == 1 else 'each run: '}{reason}"
+        if len(concerned) == len(results)
+        else f"{', '.join(concerned)}: {reason}"
         for reason, concerned in names.items()
     ]
     worst: Tone = "bad" if "bad" in tones else "caution" if "caution" in tones else "good"
@@ -259,7 +261,7 @@ def list_facts(results: Sequence[RunResult], suite: Suite | None = None) -> tupl
     first = results[0]
     is_search = not first.plan.fixed and not first.plan.no_traffic
     pairs = [
-        ("measured", format_time(first)),
+        ("measured", format_time(suite or first)),
         ("label", ", ".join(list(dict.fromkeys(filter(None, (each.plan.label for each in results))))[:4])),
         ("run", first.run_id if len(results) == 1 else ""),
         ("suite", suite.suite_id if suite else ""),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from nodrop.analysis import Comparison
 from nodrop.formatting import describe_traffic, format_repeat, format_sut_name
 from nodrop.model.result import RunResult
+from nodrop.model.suite import Suite
 from nodrop.units import format_count, format_seconds
 
 SUTS = {
@@ -87,7 +88,7 @@ def name_runs(results: Sequence[RunResult]) -> tuple[str, ...]:
     return tuple(f"{number}: {name}" for number, name in enumerate(labeled, 1))
 
 
-def format_time(result: RunResult) -> str:
-    """Return start and duration of a run."""
-    started = result.started_at[:19].replace("T", " ")
-    return f"{started} UTC, for {format_seconds(result.wall_s)}"
+def format_time(measured: RunResult | Suite) -> str:
+    """Return start and duration of a run or suite."""
+    started = measured.started_at[:19].replace("T", " ")
+    return f"{started} UTC, for {format_seconds(measured.wall_s)}"

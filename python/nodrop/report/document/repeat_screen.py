@@ -13,6 +13,7 @@ from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Paragraph, Section, Table
 from nodrop.report.document.comparison import TONES, build_effect_cells, list_cautions
 from nodrop.report.document.expectations import list_missed_expectations
+from nodrop.report.document.procedure import build_procedure_answer, list_procedure_cautions
 from nodrop.report.document.screen import build_cautions, build_commands
 from nodrop.report.document.status import build_suite_status
 from nodrop.report.document.suite import (
@@ -44,6 +45,8 @@ def build_repeat_screen(
         comparison: the comparison of two setups, if it is not that with the default margins.
     """
     name = suite.suite_id[-6:]
+    if suite.procedure:
+        return _build_procedure_screen(suite, results)
     try:
         comparison = comparison or compare_variants(results)
         answer = _build_answer(suite, results, comparison)
@@ -54,6 +57,18 @@ def build_repeat_screen(
         ("cautions", build_cautions(_list_cautions(results, comparison), name)),
         ("commands", (*_describe_comparison(comparison), build_commands(name, report="report"))),
         ("answer", answer),
+    )
+    return tuple(Section(name=name, title="", blocks=tuple(each)) for name, each in blocks if each)
+
+
+def _build_procedure_screen(suite: Suite, results: Sequence[RunResult]) -> tuple[Section, ...]:
+    name = suite.suite_id[-6:]
+    cautions = [*list_procedure_cautions(suite, results), *_list_cautions(results, None)]
+    blocks = (
+        ("headline", tuple(_describe_suite(suite, results))),
+        ("cautions", build_cautions(cautions, name)),
+        ("commands", (build_commands(name, report="report"),)),
+        ("answer", tuple(build_procedure_answer(suite, results))),
     )
     return tuple(Section(name=name, title="", blocks=tuple(each)) for name, each in blocks if each)
 

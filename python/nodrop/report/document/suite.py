@@ -17,6 +17,7 @@ from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Column, Paragraph, Section, Table
 from nodrop.report.document.comparison import build_comparison_blocks
 from nodrop.report.document.fixed_rate import list_shortfalls
+from nodrop.report.document.procedure import build_procedure_section
 from nodrop.report.document.rule_cost import build_rule_cost_blocks, format_rule_cost_title
 from nodrop.report.document.run_summary import build_run_summary
 from nodrop.report.document.status import STATUS_TEXTS, build_suite_status
@@ -27,7 +28,7 @@ from nodrop.units import format_count, format_pps, format_ratio
 def build_suite_summary(
     suite: Suite, results: Sequence[RunResult], with_trials: bool = False, costs: RuleCostTable | None = None
 ) -> tuple[Section, ...]:
-    """Return a table of all runs, then either each run or what repeats have in common.
+    """Return a table of all runs, then either each run or what repeats have in common; of a procedure, its report.
 
     Args:
         suite: the suite.
@@ -35,10 +36,14 @@ def build_suite_summary(
         with_trials: whether to add the summary of each run with its trials.
         costs: the costs of placement rules, if the suite measured them.
     """
-    sections = [Section(name="suite", title="", blocks=tuple(_build_overview(suite, results)))]
-    if with_trials or not is_repeated(suite):
+    procedure = build_procedure_section(suite, results) if results else None
+    overview = _build_status(suite, results) if procedure else _build_overview(suite, results)
+    sections = [Section(name="suite", title="", blocks=tuple(overview))]
+    if with_trials or not (is_repeated(suite) or procedure):
         sections += [section for result in results for section in _build_run(result, with_trials)]
-    if costs:
+    if procedure:
+        sections.insert(1, procedure)
+    elif costs:
         title = format_rule_cost_title(costs)
         sections.append(Section(name="prices", title=title, blocks=build_rule_cost_blocks(costs)))
     elif is_repeated(suite) and (blocks := tuple(_build_common(results))):
@@ -89,11 +94,15 @@ def build_spread_table(spreads: Sequence[Spread]) -> Table:
     )
 
 
-def _build_overview(suite: Suite, results: Sequence[RunResult]) -> Iterator[Block]:
+def _build_status(suite: Suite, results: Sequence[RunResult]) -> Iterator[Block]:
     removed = sum(run.removed for run in suite.runs)
     since = f"; {removed} removed since" if removed else ""
     status = build_suite_status(suite, describe_runs(suite), results)
     yield Paragraph(text=f"{suite.suite_id}: {status.text}{since}", tone=status.tone)
+
+
+def _build_overview(suite: Suite, results: Sequence[RunResult]) -> Iterator[Block]:
+    yield from _build_status(suite, results)
     if results:
         yield build_suite_table(results)
     if warnings := tuple(_list_warnings(results)):
@@ -134,6 +143,8 @@ def compare_variants(results: Sequence[RunResult]) -> Comparison | None:
 
 def describe_runs(suite: Suite) -> str:
     """Return `3 frame sizes`, `5 repeats`, or `8 of 10 runs: 5 repeats of A and B alternating`."""
+    if suite.procedure:
+        return f"{format_count(len(suite.runs), 'run')} of the {suite.procedure.name} procedure"
     sizes, repeats = len(suite.frame_sizes), suite.repeat_count
     variants = {run.variant for run in suite.runs} - {""}
     if not is_repeated(suite):
@@ -160,7 +171,8 @@ def _name_run(result: RunResult) -> str:
 def format_short_name(plan: Plan) -> str:
     """Return the same in short: `64`, `64, A2`, `64, #2`."""
     is_one_of_several = plan.repeat_count > 1 or plan.variant
-    return f"{plan.frame_size}, {plan.variant or '#'}{plan.repeat}" if is_one_of_several else plan.frame_size
+    number = f"{plan.variant}, #{plan.repeat}" if " " in plan.variant else f"{plan.variant or '#'}{plan.repeat}"
+    return f"{plan.frame_size}, {number}" if is_one_of_several else plan.frame_size
 
 
 class _Load(NamedTuple):

@@ -72,7 +72,8 @@ HARMLESS_VALUES: dict[str, tuple[object, ...]] = {
 }
 """Values without effect, as in a complete default configuration."""
 
-WARM_START, TRIAL_EVENTS = "search.warm_start", "trial_events"
+WARM_START = "search.warm_start"
+EVENT_LISTS = ("trial_events", "failover.trigger", "failover.revert")
 RUN_ID = re.compile(r"latest|[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
 
 
@@ -104,7 +105,7 @@ def find_forbidden_keys(body: Mapping[str, Any]) -> Iterator[str]:
             yield f"{key}: forbidden in a request ({reason}); set it in the server's configuration"
         if key == WARM_START and isinstance(value, str) and not RUN_ID.fullmatch(value):
             yield f"{key}: {value[:80]!r} is not a run id; use a run id or 'latest'"
-        if key == TRIAL_EVENTS and "command" in str(value):
+        if key in EVENT_LISTS and "command" in str(value):
             yield f"{key}: a command is forbidden in a request ({CODE}); use events of a pool's instances"
 
 

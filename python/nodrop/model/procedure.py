@@ -1,0 +1,46 @@
+"""Settings of the test procedures: suites of runs in which results decide the next run."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from nodrop.model.base import Value
+from nodrop.model.trial_event import PlannedEvent
+
+
+class FailoverPlan(Value):
+    """The settings of a failover procedure. Source: ETSI GS NFV-PER 001 clause C.1.2.2."""
+
+    name: Literal["failover"] = "failover"
+    stream_count: int = Field(ge=1)
+    """Streams of the first round; a stream stands for a route."""
+    stream_count_max: int = Field(ge=1)
+    """Streams of the last round, if all rounds before meet the SLA."""
+    growth_ratio: float = Field(gt=0, le=1)
+    """Growth of the streams from round to round."""
+    refine: bool = False
+    """Whether to bisect between the last round that meets the SLA and the first that does not."""
+    direction_count: Literal[1, 2] = 1
+    stream_rate_pps: float = Field(gt=0)
+    sla_s: float = Field(gt=0)
+    """Longest convergence time allowed."""
+    repeat_count: int = Field(ge=1)
+    """Repeats of each round."""
+    steady_s: float = Field(gt=0)
+    """Time from the begin of a trial to the trigger."""
+    settle_s: float = Field(gt=0)
+    """Time for the streams to converge, after the trigger and after the way back."""
+    trigger: tuple[PlannedEvent, ...] = Field(min_length=1)
+    """Events that cause the failover; their times count from the first."""
+    revert: tuple[PlannedEvent, ...] = ()
+    """Events that restore the primary path; empty: the way back is not measured."""
+
+    @property
+    def has_growth(self) -> bool:
+        """Whether there may be several rounds."""
+        return self.stream_count_max > self.stream_count
+
+    @property
+    def resolution_s(self) -> float:
+        """Time between two frames of a stream: the resolution of every time."""
+        return 1.0 / self.stream_rate_pps

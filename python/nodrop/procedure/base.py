@@ -1,0 +1,46 @@
+"""The interface of all procedures."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nodrop.model.procedure import FailoverPlan
+from nodrop.model.result import RunResult
+
+RETRY_MAX = 3
+"""Runs without a value that a procedure repeats in a row before it ends."""
+
+
+class RunRequest(NamedTuple):
+    """The next run of a procedure."""
+
+    settings: Mapping[str, Any]
+    """Configuration keys that differ from those of the user."""
+    variant: str
+    """Its round, for people and to find its results again: `20 streams`."""
+    repeat: int
+    """Number of the repeat in its round, from 1."""
+    repeat_count: int
+
+
+class Procedure(ABC):
+    """Chooses each run of a suite from the results of those before."""
+
+    plan: FailoverPlan
+    """Its settings."""
+
+    @abstractmethod
+    def request_run(self, results: Sequence[RunResult]) -> RunRequest | None:
+        """Return the next run; None at the end.
+
+        Args:
+            results: those of all runs of the procedure so far, in order, failed ones included.
+        """
+
+    @abstractmethod
+    def find_shortfall(self, results: Sequence[RunResult]) -> str | None:
+        """Return why the results of all runs give no answer, and the remedy; None if they do."""
+
+    @abstractmethod
+    def describe_extent(self) -> str:
+        """Return the runs that follow, and their least duration: `5 runs of 8 s`."""
