@@ -10,7 +10,7 @@ const CPU_WAIT_MAX_RATIO: f64 = 0.05;
 /// Delay of a single frame, in nanoseconds, above which a trial is suspect: somewhat more than two ticks of a 250 Hz
 /// kernel.
 const LATENESS_MAX_NS: u64 = 10_000_000;
-/// Change of the wall clock relative to the monotonic clock over a trial, in nanoseconds, above which a trial is suspect.
+/// Change of the wall clock relative to the monotonic clock over a trial, in nanoseconds, above which it is suspect.
 const CLOCK_STEP_MAX_NS: u64 = 1_000_000;
 
 /// Observations of one trial other than its loss.
