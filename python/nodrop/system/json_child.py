@@ -38,7 +38,7 @@ class JsonChild:
 
     def poll(self) -> int | None:
         """Return its exit status; None while it runs."""
-        return self._process.poll()
+        return poll_exit(self._process)
 
     def send(self, line: bytes) -> None:
         """Write one line, which ends with a newline. Raises BrokenPipeError once the child has ended."""
@@ -61,11 +61,9 @@ class JsonChild:
         """
         with contextlib.suppress(OSError):
             self._stdin.close()
-        try:
-            self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
+        if await_exit(self._process, timeout_s) is None:
             self._process.kill()
-            self._process.wait()
+        self._process.wait()
         if drain_s:
             self._reader.drain(drain_s)
         self._stdout.close()
@@ -76,11 +74,41 @@ class JsonChild:
 
     def describe_end(self, timeout_s: float) -> str:
         """Return a clause with its process id and exit status, waiting for the latter."""
-        try:
-            status = self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
+        status = await_exit(self._process, timeout_s)
+        if status is None:
             return f"(process {self.pid}) closed its output but still runs"
         return f"(process {self.pid}) {format_status(status)}"
+
+
+def poll_exit(process: subprocess.Popen[bytes]) -> int | None:
+    """Return the exit status of a child without reaping it; None while it runs.
+
+    `Popen.poll` and `Popen.wait` take a lock to reap. A KeyboardInterrupt just after that leaves it taken, and a later
+    `Popen.wait` would block forever. Use this where Ctrl-C may arrive.
+    """
+    if process.returncode is not None:
+        return process.returncode
+    try:
+        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # reaped elsewhere, as where SIGCHLD is ignored
+        return 0
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+def await_exit(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
+    """Wait for the end of a child without reaping it; return as `poll_exit`, after the timeout at the latest."""
+    if (status := poll_exit(process)) is not None:
+        return status
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        poll.poll(max(0.0, timeout_s) * 1000)
+    finally:
+        os.close(descriptor)
+    return poll_exit(process)
 
 
 def parse_object(line: str | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from nodrop.generator.trex.rpc import TrexNoReply, connection_error
 from nodrop.generator.trex.session import TrexSession
 from nodrop.model.trex import TrexPlan, TrexStart
 from nodrop.system import runtime_dirs
+from nodrop.system.json_child import await_exit, poll_exit
 from nodrop.system.log_files import LOGGER
 from nodrop.system.tcp_listeners import is_local
 
@@ -59,14 +60,13 @@ class StartedTrex:
     def fits(self, plan: TrexPlan) -> bool:
         """Return whether it runs with the settings of this plan."""
         same = self.plan.start == plan.start and self.plan.histograms == plan.histograms
-        return self._supervisor.poll() is None and same
+        return poll_exit(self._supervisor) is None and same
 
     def stop(self) -> None:
         """Shut it down by request first, so that it releases its cards; never raises."""
-        if self._supervisor.poll() is None:
+        if poll_exit(self._supervisor) is None:
             _shut_down(self.plan)
-            with suppress(subprocess.TimeoutExpired):
-                self._supervisor.wait(SHUTDOWN_MAX_S)
+            await_exit(self._supervisor, SHUTDOWN_MAX_S)
         self._end_process()
 
     def _end_process(self) -> None:
@@ -78,7 +78,7 @@ class StartedTrex:
         plan = self.plan
         end_s = time.monotonic() + timeout_s
         while time.monotonic() < end_s:
-            status = self._supervisor.poll()
+            status = poll_exit(self._supervisor)
             if status is not None:
                 raise self._failure(f"it exited with status {status}")
             if connection_error(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
