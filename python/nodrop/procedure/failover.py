@@ -348,23 +348,22 @@ def list_cautions(report: FailoverReport) -> Iterator[str]:
             f"SLA of {format_time_limit(plan.sla_s)}, set failover.stream_rate to {format_pps(10 / plan.sla_s)} or more"
         )
     for each in report.rounds:
-        total = each.stream_count * plan.direction_count
-        affected = [repeat.failover.affected_count for repeat in each.repeats]
-        if each.is_lossless or min(affected) == 0:
-            repeats = format_count(affected.count(0), "repeat")
-            yield f"{each.stream_count} streams: the trigger cost no frame in {repeats}"
-        elif min(affected) < total:
-            yield f"{each.stream_count} streams: only {min(affected)} of {total} lost frames; the others do not count"
-        stuck = max(repeat.failover.unrecovered_count for repeat in each.repeats)
-        if stuck:
-            yield f"{each.stream_count} streams: {total - stuck} of {total} converged within {plan.settle_s:g} s"
-        lost = max((repeat.way_back.unrecovered_count for repeat in each.repeats if repeat.way_back), default=0)
-        if lost:
-            yield f"{each.stream_count} streams: on the way back, {lost} did not converge within {plan.settle_s:g} s"
-        earlier = sum(repeat.earlier_lost_count for repeat in each.repeats)
-        if earlier:
-            frames = format_count(earlier, "frame")
-            yield f"{each.stream_count} streams: {frames} lost before the trigger; they do not count"
+        yield from (f"{name_round(each.stream_count)}: {text}" for text in _iter_round_cautions(plan, each))
+
+
+def _iter_round_cautions(plan: FailoverPlan, each: FailoverRound) -> Iterator[str]:
+    total = each.stream_count * plan.direction_count
+    affected = [repeat.failover.affected_count for repeat in each.repeats]
+    if min(affected) == 0:
+        yield f"the trigger cost no frame in {format_count(affected.count(0), 'repeat')}"
+    elif min(affected) < total:
+        yield f"only {min(affected)} of {total} lost frames; the others do not count"
+    if stuck := max(repeat.failover.unrecovered_count for repeat in each.repeats):
+        yield f"{total - stuck} of {total} converged within {plan.settle_s:g} s"
+    if lost := max((repeat.way_back.unrecovered_count for repeat in each.repeats if repeat.way_back), default=0):
+        yield f"on the way back, {lost} did not converge within {plan.settle_s:g} s"
+    if earlier := sum(repeat.earlier_lost_count for repeat in each.repeats):
+        yield f"{format_count(earlier, 'frame')} lost before the trigger; they do not count"
 
 
 def list_deviations(report: FailoverReport, results: Sequence[RunResult]) -> Iterator[str]:

@@ -1,8 +1,7 @@
 """Several runs that belong together: frame sizes, repeats, alternating setups, the runs of a test procedure.
 
-Each run has its own result.
-
-After a failed run the others are still measured; an interrupt ends the suite.
+Each run has its own result. After a failed run the others are still measured, except in a procedure, which only repeats
+an invalid one; an interrupt ends the suite.
 """
 
 import time

@@ -101,7 +101,10 @@ def await_exit(process: subprocess.Popen[bytes], timeout_s: float) -> int | None
     """Wait for the end of a child without reaping it; return as `poll_exit`, after the timeout at the latest."""
     if (status := poll_exit(process)) is not None:
         return status
-    descriptor = os.pidfd_open(process.pid)
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:  # reaped elsewhere since
+        return poll_exit(process)
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
