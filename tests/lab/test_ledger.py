@@ -153,7 +153,9 @@ def test_of_two_vnfs_in_line_the_one_that_lost_is_named() -> None:
 
         def resume_after_the_first_vnf_forwarded_enough() -> None:
             before = lab.counters("sut", "inner1").received_count
-            await_true(lambda: lab.counters("sut", "inner1").received_count >= before + 2_000, "the first VNF forwards")
+            await_true(
+                lambda: lab.counters("sut", "inner1").received_count >= before + END_COUNT, "the first VNF forwards"
+            )
             resume.act()
 
         result = measure_observed(lab, 20_000, stop, Fault(0, resume_after_the_first_vnf_forwarded_enough))
@@ -188,7 +190,9 @@ def test_frames_that_find_the_testers_ring_full_are_lost_by_the_tester(
             os.kill(engine_pid, signal.SIGSTOP)
             before = lab.counters("sut", "sut1").sent_count
             os.kill(vnf_pid, signal.SIGCONT)
-            await_true(lambda: lab.counters("sut", "sut1").sent_count >= before + 5_000, "the VNF forwards its queue")
+            await_true(
+                lambda: lab.counters("sut", "sut1").sent_count >= before + END_COUNT, "the VNF forwards its queue"
+            )
             os.kill(engine_pid, signal.SIGCONT)
 
         stop, _ = stop_a_while(vnf_pid)
