@@ -61,7 +61,9 @@ def test_each_run_is_the_one_that_the_results_before_request(tmp_path: Path) -> 
     for each in run.report["rounds"]:
         for failover in (repeat["failover"] for repeat in each["repeats"]):
             assert failover["affected_count"] <= each["stream_count"]
-            assert (failover["first_s"] or 0) <= (failover["last_s"] or 0)
+            assert failover["unrecovered_count"] <= failover["affected_count"]
+            if failover["last_s"] is not None:
+                assert 0 < failover["first_s"] <= failover["last_s"]
 
 
 def test_every_lost_frame_belongs_to_the_trigger_the_way_back_or_neither(tmp_path: Path) -> None:
@@ -76,10 +78,11 @@ def test_every_lost_frame_belongs_to_the_trigger_the_way_back_or_neither(tmp_pat
 
 
 def test_two_events_of_a_trigger_are_t1_and_t3(tmp_path: Path) -> None:
+    """The first may begin late, and the second follows it at once then."""
     flags = ("--trigger", "0s stop 0", "--trigger", "100ms kill 0", "--streams", "2", "--repeat", "1", "--sla", "5s")
     run = run_failover(tmp_path, *flags, statuses=(0, NO_VERDICT))
     (repeat,) = run.report["rounds"][0]["repeats"]
-    assert repeat["failover"]["trigger_s"] > 0.05
+    assert repeat["failover"]["trigger_s"] > 0
     assert [event["name"] for event in run.content["results"][0]["trials"][0]["events"]] == [
         "stop 0",
         "kill 0",
