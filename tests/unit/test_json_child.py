@@ -1,5 +1,6 @@
 """A child process whose end is awaited, also after a Ctrl-C at any instruction."""
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -33,6 +34,7 @@ class InstructionTrace:
 
 def poll_until_interrupted(child: JsonChild, number: int) -> bool:
     """Poll with an interrupt before an instruction; return whether the poll has so many."""
+    gc.disable()  # An exception in a callback of the collector is ignored.
     sys.settrace(InstructionTrace(number))
     try:
         child.poll()
@@ -40,6 +42,7 @@ def poll_until_interrupted(child: JsonChild, number: int) -> bool:
         return True
     finally:
         sys.settrace(None)
+        gc.enable()
     return False
 
 
