@@ -44,13 +44,19 @@ class ScriptedChild:
 
 
 def request(
-    monkeypatch: pytest.MonkeyPatch, lines: list[tuple[float, dict]], away_s: float = 0.0, thread_states: str = "SST"
+    monkeypatch: pytest.MonkeyPatch,
+    lines: list[tuple[float, dict]],
+    away_s: float = 0.0,
+    thread_states: str = "SST",
+    wait_ratio: float = 0.0,
 ) -> dict:
     hello = {"reply": "hello", "protocol": PROTOCOL_VERSION}
     child = ScriptedChild([(0.0, hello), *lines], away_s)
     monkeypatch.setattr(engine_process, "find_binary", lambda *_: "nodrop-engine")
     monkeypatch.setattr(engine_process, "JsonChild", lambda *_: child)
     monkeypatch.setattr(engine_process, "read_thread_states", lambda _: thread_states)
+    monkeypatch.setattr(engine_process, "describe_threads", lambda _: ", ".join(thread_states))
+    monkeypatch.setattr(engine_process, "read_cpu_waits_s", lambda _: child.now_s * wait_ratio)
     monkeypatch.setattr(engine_process.time, "monotonic", lambda: child.now_s)
     engine = EngineProcess(None, lambda: None)
     try:
@@ -69,7 +75,7 @@ def test_a_reply_that_waits_while_this_process_gets_no_cpu_time_is_read(monkeypa
 
 
 def test_an_engine_without_a_report_is_killed(monkeypatch) -> None:
-    with pytest.raises(EngineDied, match=r"did not report for 3.*states of its threads: SST"):
+    with pytest.raises(EngineDied, match=r"did not report for 3.*\(its threads: S, S, T\)"):
         request(monkeypatch, [(30.0, TRIAL)])
 
 
@@ -78,6 +84,12 @@ def test_an_engine_that_waits_for_the_machine_has_its_time_limit(monkeypatch, th
     assert request(monkeypatch, [(30.0, TRIAL)], thread_states=thread_states) == TRIAL
     with pytest.raises(EngineDied, match="did not reply within 60"):
         request(monkeypatch, [(90.0, TRIAL)], thread_states=thread_states)
+
+
+def test_an_engine_that_waits_for_a_cpu_between_two_looks_has_its_time_limit(monkeypatch) -> None:
+    assert request(monkeypatch, [(30.0, TRIAL)], wait_ratio=0.2) == TRIAL
+    with pytest.raises(EngineDied, match="did not report for 3"):
+        request(monkeypatch, [(30.0, TRIAL)], wait_ratio=0.05)
 
 
 def test_an_engine_that_reports_has_its_time_limit(monkeypatch) -> None:

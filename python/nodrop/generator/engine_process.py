@@ -10,11 +10,19 @@ from typing import Any
 from nodrop.errors import GeneratorError
 from nodrop.system.json_child import JsonChild, log_tail
 from nodrop.system.native_binaries import find_binary
-from nodrop.system.thread_states import FOR_CPU, IN_KERNEL, read_thread_states
+from nodrop.system.thread_states import (
+    FOR_CPU,
+    IN_KERNEL,
+    describe_threads,
+    read_cpu_waits_s,
+    read_thread_states,
+)
 
 PROTOCOL_VERSION = 7
 POLL_S = 1.0
 """Longest wait before `check_alive` is called again."""
+CPU_WAIT_MIN_S = 0.1 * POLL_S
+"""Time that its threads wait for a CPU within `POLL_S`, from which a silent engine is slow, not stuck."""
 HELLO_TIMEOUT_S = 30.0
 END_TIMEOUT_S = 2.0
 LOG_LINES = 5
@@ -92,12 +100,14 @@ class EngineProcess:
             # Wait once more after the limit: beside threads that poll at a high priority, this process may get no CPU
             # time for seconds, and a virtual machine may pause as a whole.
             is_overdue = time.monotonic() >= min(end_s, limit_s)
+            waits_s = read_cpu_waits_s(self._child.pid) if is_overdue else 0.0
             line = self._child.read_line(POLL_S)
             if line is None:
                 if self._child.has_closed_output:
                     raise EngineDied(self._describe_end())
                 if is_overdue:
-                    self._check_progress(timeout_s, silence_max_s, time.monotonic() >= end_s)
+                    waited_s = read_cpu_waits_s(self._child.pid) - waits_s
+                    self._check_progress(timeout_s, silence_max_s, waited_s, is_late=time.monotonic() >= end_s)
                 continue
             limit_s = time.monotonic() + silence_max_s
             reply: Reply = json.loads(line)
@@ -108,16 +118,24 @@ class EngineProcess:
             if on_window:
                 on_window(reply)
 
-    def _check_progress(self, timeout_s: float, silence_max_s: float, is_late: bool) -> None:
-        """Kill an engine whose reply is late, or which is silent although none of its threads waits for the machine."""
+    def _check_progress(self, timeout_s: float, silence_max_s: float, waited_s: float, *, is_late: bool) -> None:
+        """Kill an engine whose reply is late, or which is silent although none of its threads waits for the machine.
+
+        Args:
+            timeout_s: limit of the reply.
+            silence_max_s: limit of the time without a report.
+            waited_s: time for which its threads waited for a CPU since a moment before.
+            is_late: whether the reply is late.
+        """
         states = read_thread_states(self._child.pid)
-        if not is_late and (FOR_CPU in states or IN_KERNEL in states):
+        if not is_late and (FOR_CPU in states or IN_KERNEL in states or waited_s >= CPU_WAIT_MIN_S):
             return
+        threads = describe_threads(self._child.pid)
         self._child.kill()
         problem = (
             f"did not reply within {timeout_s:.1f} s"
             if is_late
-            else f"did not report for {silence_max_s:.1f} s and waited for no CPU (states of its threads: {states})"
+            else f"did not report for {silence_max_s:.1f} s and waited for no CPU (its threads: {threads})"
         )
         raise EngineDied(f"the engine (process {self._child.pid}) {problem}")
 
