@@ -1,4 +1,4 @@
-"""The rule by which a pool scales out, on published counters."""
+"""The rule by which a pool scales, on published counters."""
 
 import os
 
@@ -38,11 +38,14 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 def test_an_instance_is_added_after_a_second_with_too_much_loss(machine: Machine) -> None:
     scaler = Autoscaler(ScaleOut(loss_ratio=0.01, delay_s=5.0), BEGIN_NS)
-    shortages = [scaler.is_capacity_short([1])]
+    assert scaler.count_second([1]) is None
+    shortages = []
     for received, dropped in ((2000, 0), (2100, 20), (2100, 21)):
         machine.pass_seconds(1, received, dropped)
-        shortages.append(scaler.is_capacity_short([1]))
-    assert shortages == [False, False, False, True]
+        second = scaler.count_second([1])
+        assert second
+        shortages.append(scaler.is_short(second))
+    assert shortages == [False, False, True]
     assert scaler.next_ns == BEGIN_NS + 4 * SECOND_NS
     scaler.join(1)
     assert scaler.joining and scaler.ready_ns == BEGIN_NS + 8 * SECOND_NS
@@ -50,11 +53,11 @@ def test_an_instance_is_added_after_a_second_with_too_much_loss(machine: Machine
 
 def test_seconds_are_those_of_the_trial_however_late_the_rule_is_applied(machine: Machine) -> None:
     scaler = Autoscaler(ScaleOut(loss_ratio=0.5, delay_s=0.2), BEGIN_NS)
-    assert not scaler.is_capacity_short([1])
+    assert scaler.count_second([1]) is None
     machine.pass_seconds(0.7, 10, 10)
-    assert not scaler.is_capacity_short([1])
+    assert scaler.count_second([1]) is None
     machine.pass_seconds(2.0, 10, 10)
-    assert scaler.is_capacity_short([1])
+    assert scaler.count_second([1]) == (20, 20)
     assert scaler.next_ns == BEGIN_NS + 3 * SECOND_NS
     scaler.join(2)
     assert scaler.next_ns == BEGIN_NS + round(2.9 * SECOND_NS)
@@ -62,9 +65,34 @@ def test_seconds_are_those_of_the_trial_however_late_the_rule_is_applied(machine
 
 def test_without_frames_there_is_no_shortage(machine: Machine) -> None:
     scaler = Autoscaler(ScaleOut(loss_ratio=0.01, delay_s=0.0), BEGIN_NS)
+    scaler.count_second([1])
     for _ in range(3):
-        assert not scaler.is_capacity_short([1])
         machine.pass_seconds(1, 0, 0)
+        second = scaler.count_second([1])
+        assert second and not scaler.is_short(second)
+
+
+def test_a_second_with_fewer_frames_than_the_rate_is_idle(machine: Machine) -> None:
+    scaler = Autoscaler(ScaleOut(loss_ratio=0.01, delay_s=0.0, scale_in_pps=2100), BEGIN_NS)
+    scaler.count_second([1])
+    idle = []
+    for received in (2200, 2100, 2099):
+        machine.pass_seconds(1, received, 0)
+        second = scaler.count_second([1])
+        assert second
+        idle.append(scaler.is_idle(second))
+    assert idle == [False, False, True]
+
+
+def test_an_instance_counts_from_its_first_whole_second(machine: Machine) -> None:
+    scaler = Autoscaler(ScaleOut(loss_ratio=0.01, delay_s=0.0), BEGIN_NS)
+    scaler.count_second([1])
+    machine.pass_seconds(1, 100, 0)
+    assert scaler.count_second([1, 2]) == (100, 0)
+    machine.pass_seconds(1, 100, 0)
+    assert scaler.count_second([1, 2]) == (200, 0)
+    machine.pass_seconds(1, 100, 0)
+    assert scaler.count_second([2]) == (100, 0)
 
 
 def test_counters_are_read_from_the_memory_file_of_a_process() -> None:

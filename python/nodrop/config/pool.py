@@ -6,12 +6,13 @@ from pydantic import BeforeValidator, Field
 
 from nodrop.model.base import Value
 from nodrop.model.choices import InstanceSelection
-from nodrop.units import parse_ratio, parse_seconds
+from nodrop.units import parse_pps, parse_ratio, parse_seconds
 
 ProbeInterval = Annotated[
     float, Field(ge=0.002, le=60), BeforeValidator(parse_seconds, json_schema_input_type=float | str)
 ]
 PoolLoss = Annotated[float, Field(gt=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+PoolRate = Annotated[float, Field(gt=0, le=1e9), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 MoveTime = Annotated[float, Field(ge=0, le=60), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 
 
@@ -40,3 +41,6 @@ class PoolConfig(Value):
     which the pool starts one of its spares; null: it starts none."""
     scale_out_delay: MoveTime = 5
     """Time from the end of that second until the instance takes flows, as a VM needs to boot, e.g. `5s`; 0 to 60 s."""
+    scale_in_rate: PoolRate | None = None
+    """Frames per second, both ways together, e.g. `2.1kpps`: after a whole second with fewer, the pool takes the
+    instance out of service that it started last; null: it keeps them until the end of the trial."""

@@ -73,6 +73,8 @@ class ScaleOut(Value):
     """Share of the frames of a whole second that the running instances dropped for lack of capacity."""
     delay_s: float = Field(ge=0)
     """Time from that second's end until the instance takes flows."""
+    scale_in_pps: float | None = Field(default=None, gt=0)
+    """Load, both ways together, below which a whole second ends the service of the last instance; None: none ends."""
 
 
 class Balancer(Value):

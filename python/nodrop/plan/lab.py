@@ -256,6 +256,10 @@ def _check_pool(config: Config) -> None:
                 f"{key}, or set pool.instances"
             )
     if config.pool.scale_out_loss is None:
+        if config.pool.scale_in_rate is not None:
+            raise ConfigError(
+                "pool.scale_in_rate: the pool does not scale out; write for example pool.scale_out_loss: 1%"
+            )
         return
     if not isinstance(parse_rate(config.rate), FixedRate):
         raise ConfigError(
@@ -269,7 +273,7 @@ def _check_pool(config: Config) -> None:
 def _plan_scale_out(pool: PoolConfig) -> ScaleOut | None:
     if pool.scale_out_loss is None:
         return None
-    return ScaleOut(loss_ratio=pool.scale_out_loss, delay_s=pool.scale_out_delay)
+    return ScaleOut(loss_ratio=pool.scale_out_loss, delay_s=pool.scale_out_delay, scale_in_pps=pool.scale_in_rate)
 
 
 def _check_sut_processes(config: Config) -> None:

@@ -25,7 +25,7 @@ class InstanceChange(Value):
 
     at_ns: int
     """When to begin it, in nanoseconds since the epoch."""
-    action: InstanceAction | Literal["scale-out"]
+    action: InstanceAction | Literal["scale-out", "scale-in"]
     instance: int
 
     @property

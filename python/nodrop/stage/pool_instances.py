@@ -1,4 +1,4 @@
-"""The instances of a pool in a lab, which events of a trial kill, stop and start, and which scale out under load."""
+"""The instances of a pool in a lab, which events of a trial kill, stop and start, and which scale with the load."""
 
 import signal
 import time
@@ -15,7 +15,7 @@ from nodrop.stage.vnf import BALANCER, build_instance_command, start_instance
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "continue": signal.SIGCONT}
 COMMAND_TIMEOUT_S = 10.0
 RULE_PERIOD_NS = 1_000_000_000
-"""The rule to scale out counts in whole seconds from the begin of the trial."""
+"""The rule to scale counts in whole seconds from the begin of the trial."""
 
 
 class PoolInstances:
@@ -33,6 +33,7 @@ class PoolInstances:
         self._pending: list[InstanceChange] = []
         self._autoscaler: Autoscaler | None = None
         self._joined: list[int] = []
+        self._leaving: list[int] = []
         self._done: list[InstanceChanged] = []
 
     def __enter__(self) -> "PoolInstances":
@@ -71,7 +72,7 @@ class PoolInstances:
         yield from self._carry_out_events()
         if self._autoscaler and self._autoscaler.next_ns <= time.time_ns():
             try:
-                yield from self._scale_out(self._autoscaler)
+                yield from self._scale(self._autoscaler)
             except StageError as error:
                 change = self._autoscaler.joining or InstanceChange(
                     at_ns=time.time_ns(), action="scale-out", instance=0
@@ -98,29 +99,46 @@ class PoolInstances:
             else:
                 self._done.append(_record(change, begin_ns))
 
-    def _scale_out(self, autoscaler: "Autoscaler") -> Iterator[SutChild]:
-        """Let an instance take flows once it is ready; start a spare if the rule asks for one."""
+    def _scale(self, autoscaler: "Autoscaler") -> Iterator[SutChild]:
+        """Let an instance take flows once it is ready; start a spare, or end the last one, as the rule requires."""
         if (joining := autoscaler.joining) and autoscaler.ready_ns <= time.time_ns():
             self._put_in_service(joining.instance)
             self._done.append(_record(joining, joining.at_ns))
             autoscaler.joining = None
         running = {number: child for number, child in self._children.items() if not child.has_ended()}
-        is_short = autoscaler.is_capacity_short(child.pid for child in running.values())
+        second = autoscaler.count_second(child.pid for child in running.values())
+        if second is None or autoscaler.joining:
+            return
+        self._end_processes(self._leaving)
+        self._leaving = []
         spare = min(self._spares - running.keys(), default=None)
-        if is_short and not autoscaler.joining and spare is not None:
+        if autoscaler.is_short(second) and spare is not None:
             autoscaler.join(spare)
             self._joined.append(spare)
             yield self._start(spare)
+        elif autoscaler.is_idle(second) and self._joined:
+            self._take_out_of_service(self._joined.pop())
+
+    def _take_out_of_service(self, instance: int) -> None:
+        """Let the balancer move the flows of an instance; its process ends a second later, with empty queues."""
+        change = InstanceChange(at_ns=time.time_ns(), action="scale-in", instance=instance)
+        self._command_balancer(f"withdraw {instance}")
+        self._spares.add(instance)
+        self._leaving.append(instance)
+        self._done.append(_record(change, change.at_ns))
 
     def _end_joined(self) -> None:
         """End the instances that the rule started in earlier trials."""
+        self._end_processes([*self._leaving, *self._joined])
         for instance in self._joined:
-            child = self._children[instance]
-            if not child.has_ended():
-                self._signal(instance, signal.SIGKILL)
             self._command_balancer(f"withdraw {instance}")
             self._spares.add(instance)
-        self._joined = []
+        self._joined, self._leaving = [], []
+
+    def _end_processes(self, instances: Iterable[int]) -> None:
+        for instance in instances:
+            if not self._children[instance].has_ended():
+                self._signal(instance, signal.SIGKILL)
 
     def _put_in_service(self, instance: int) -> None:
         """Let the balancer use a spare that runs."""
@@ -162,13 +180,13 @@ class _FrameCounts(NamedTuple):
 
 
 class Autoscaler:
-    """The rule by which a pool scales out during a trial, and the instance that it is adding."""
+    """The rule by which a pool scales during a trial, and the instance that it is adding."""
 
     def __init__(self, rule: ScaleOut, begin_ns: int) -> None:
         """Count in whole seconds from the begin of a trial."""
         self._rule = rule
         self._period_end_ns = begin_ns
-        self._before: _FrameCounts | None = None
+        self._before: dict[int, _FrameCounts] = {}
         self.joining: InstanceChange | None = None
         """The instance that was started and takes no flows yet."""
 
@@ -186,22 +204,36 @@ class Autoscaler:
         """Begin to add an instance."""
         self.joining = InstanceChange(at_ns=time.time_ns(), action="scale-out", instance=instance)
 
-    def is_capacity_short(self, pids: Iterable[int]) -> bool:
-        """Return whether a second has ended in which the instances with these processes dropped too much."""
+    def count_second(self, pids: Iterable[int]) -> _FrameCounts | None:
+        """Return the frames of the second that has ended; None before its end, and if no earlier count is known.
+
+        Args:
+            pids: the processes of the running instances; those that run for less than the second do not count.
+        """
         if time.time_ns() < self._period_end_ns:
-            return False
+            return None
         while self._period_end_ns <= time.time_ns():
             self._period_end_ns += RULE_PERIOD_NS
-        before, self._before = self._before, _read_frame_counts(pids)
-        if before is None:
-            return False
-        arrived_count = self._before.arrived_count - before.arrived_count
-        dropped_count = self._before.dropped_count - before.dropped_count
-        return arrived_count > 0 and dropped_count / arrived_count >= self._rule.loss_ratio
+        before, self._before = self._before, {pid: _read_frame_counts(pid) for pid in pids}
+        counts = [(before[pid], after) for pid, after in self._before.items() if pid in before]
+        if not counts:
+            return None
+        return _FrameCounts(
+            sum(after.arrived_count - begin.arrived_count for begin, after in counts),
+            sum(after.dropped_count - begin.dropped_count for begin, after in counts),
+        )
+
+    def is_short(self, second: _FrameCounts) -> bool:
+        """Return whether the instances dropped too much."""
+        return second.arrived_count > 0 and second.dropped_count / second.arrived_count >= self._rule.loss_ratio
+
+    def is_idle(self, second: _FrameCounts) -> bool:
+        """Return whether so few frames arrived that one instance less is enough."""
+        return self._rule.scale_in_pps is not None and second.arrived_count < self._rule.scale_in_pps
 
 
-def _read_frame_counts(pids: Iterable[int]) -> _FrameCounts:
-    counters = [entry for pid in pids for entry in read_published_counters(pid)]
+def _read_frame_counts(pid: int) -> _FrameCounts:
+    counters = read_published_counters(pid)
 
     def total(*names: str) -> int:
         return sum(count for label, count in counters if label.rpartition("/")[2] in names)
