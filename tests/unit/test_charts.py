@@ -233,12 +233,17 @@ def test_a_fixed_rate_is_drawn_over_time_and_a_search_is_not(tmp_path: Path) -> 
 def test_events_of_a_trial_are_lines_in_both_panels(tmp_path: Path) -> None:
     result = record_run(tmp_path, Step(3000.0), rate="10kpps", duration=1)
     events = tuple(
-        TrialEvent(name=name, begin_s=at_s, end_s=at_s) for name, at_s in (("kill 0", 0.3), ("start 0", 0.6))
+        TrialEvent(name=name, begin_s=at_s, end_s=at_s)
+        for name, at_s in (("kill 0", 0.3), ("start 0", 0.6), ("stop 0", 0.61))
     )
     trials = tuple(trial.model_copy(update={"events": events}) for trial in result.trials)
     chart = fixed_rate.build_chart(result.model_copy(update={"trials": trials}))
     require_sound(chart)
-    assert chart.data["events"] == ({"time": 0.3, "name": "kill 0"}, {"time": 0.6, "name": "start 0"})
+    assert chart.data["events"] == (
+        {"time": 0.3, "name": "kill 0", "align": "center"},
+        {"time": 0.6, "name": "start 0", "align": "right"},
+        {"time": 0.61, "name": "stop 0", "align": "left"},
+    )
     assert json.dumps(chart.definition).count('"data": {"name": "events"}') == 3
 
 

@@ -35,7 +35,7 @@ def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
     trials_with_spans = list(zip(drawable, spans_by_trial, strict=True))
     texts = [_describe_trial(result, trial, spans) for trial, spans in trials_with_spans]
     lone = len(drawable) == 1
-    events = time_series.build_event_rows(drawable[0]) if lone else []
+    events = time_series.build_event_rows(drawable[0], spans_by_trial[0][-1].end_s) if lone else []
     latencies = build_latency_rows(drawable[0]) if lone else []
     return Chart(
         name="loss",

@@ -13,7 +13,8 @@ from nodrop.units import format_count, format_pps
 
 WINDOW_COUNT_MAX = 240
 """Most windows of a trial; more are merged."""
-
+LABEL_CHARACTER_WIDTH = 6
+"""Width of a character of a label, in pixels."""
 
 COUNTS = {"sent": "offered", "received": "received"}
 """Counts of a span, by display name."""
@@ -127,9 +128,18 @@ def build_lossless_rows(trial: TrialResult, spans: Sequence[TrialSpan]) -> list[
     return [] if any(span.lost_count > 0 for span in spans) else [{"trial": trial.index}]
 
 
-def build_event_rows(trial: TrialResult) -> list[Row]:
-    """Build a row for every event of a trial."""
-    return [{"time": event.begin_s, "name": event.name} for event in trial.events]
+def build_event_rows(trial: TrialResult, until_s: float) -> list[Row]:
+    """Build a row for every event of a trial; the names of two that are close are on the outer sides of their lines."""
+    events = sorted(trial.events, key=lambda event: event.begin_s)
+    aligns = ["center"] * len(events)
+    for position, (event, following) in enumerate(pairwise(events)):
+        distance = (following.begin_s - event.begin_s) / until_s * theme.WIDTH
+        if distance < (len(event.name) + len(following.name) + 2) / 2 * LABEL_CHARACTER_WIDTH:
+            aligns[position] = "right" if aligns[position] == "center" else aligns[position]
+            aligns[position + 1] = "left"
+    return [
+        {"time": event.begin_s, "name": event.name, "align": align} for event, align in zip(events, aligns, strict=True)
+    ]
 
 
 def mark_events(panel: Spec, until_s: float, *, has_labels: bool) -> Spec:
@@ -143,7 +153,13 @@ def mark_events(panel: Spec, until_s: float, *, has_labels: bool) -> Spec:
         "encoding": {"x": time, "tooltip": {"field": "name"}},
     }
     label = {
-        "mark": {"type": "text", "color": theme.INK, "align": "center", "baseline": "bottom", "y": -3},
+        "mark": {
+            "type": "text",
+            "color": theme.INK,
+            "align": {"expr": "datum.align"},
+            "baseline": "bottom",
+            "y": -3,
+        },
         "encoding": {"x": time, "text": {"field": "name"}},
     }
     rules = [line, label] if has_labels else [line]
