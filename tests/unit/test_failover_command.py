@@ -43,7 +43,7 @@ def test_a_dry_run_prints_the_runs_of_a_round(flags: tuple[str, ...], text: str)
             "trial_events: 'nodrop test failover' sets it; remove it and use failover.trigger",
         ),
         ("traffic.streams=4", "traffic.streams: 'nodrop test failover' sets it; remove it and use failover.streams"),
-        ("chains=2", "chains: a failover procedure measures one chain (2); write chains: 1"),
+        ("chains=2", "chains: a test procedure measures one chain (2); write chains: 1"),
         (
             "duration=5s",
             "duration: 'nodrop test failover' sets it; remove it and use failover.steady and failover.settle",

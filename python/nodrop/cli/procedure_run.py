@@ -1,39 +1,63 @@
-"""Execution of a test procedure with progress and output, for the commands of `nodrop test`."""
+"""Options and execution of a test procedure, for the commands of `nodrop test`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.completion_types import DIR, FILE, SETTING
 from nodrop.cli.outputs import Outputs
+from nodrop.cli.search_options import lock_options, parse_settings
 from nodrop.errors import SearchError
 
 if TYPE_CHECKING:
     from nodrop.model.event import OnEvent
     from nodrop.model.result import RunResult
-    from nodrop.run.procedure_plans import ProcedureSources
     from nodrop.run.suite import Failure
 
+PATH_KEYS = {"sut": "sut", "ports": "ports", "results_dir": "results_dir"}
+"""Arguments of every command, and the keys that they set."""
 
-def measure_procedure(
-    sources: "ProcedureSources", outputs: Outputs, flags: "Mapping[str, Any]", *, quiet: bool = False
-) -> int:
+
+def procedure_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that all procedures have."""
+    for option in (
+        lock_options,
+        click.option("-q", "--quiet", is_flag=True, help="Print the result only."),
+        click.option("--json", "json_file", type=FILE, help="Write the results as JSON; - is standard output."),
+        click.option("--results-dir", type=DIR, help="Directory of results.  [default: results]"),
+        click.option("--dry-run", is_flag=True, help="Only show the runs."),
+        click.option(
+            "--set", "settings", type=SETTING, multiple=True, help="Set a configuration key, e.g. frame_bytes=128."
+        ),
+        click.option("--ports", metavar="LEFT,RIGHT", help="Interfaces connected to an external SUT (--sut ext)."),
+        click.option("--sut", help="System under test.  [default: pool]"),
+        click.option("-c", "--config", "files", type=FILE, multiple=True, help="YAML or JSON file, or inline YAML."),
+    ):
+        function = option(function)
+    return function
+
+
+def measure_procedure(name: str, values: "Mapping[str, Any]", flags: "Mapping[str, Any]") -> int:
     """Carry out a procedure, show and write its results; returns the exit code.
 
     Args:
-        sources: its configuration.
-        outputs: destinations of the results.
-        flags: `dry_run`, `alongside` and `wait`.
-        quiet: without progress.
+        name: of the procedure.
+        values: of the procedure's own options, by configuration key; None: not given.
+        flags: those of `procedure_options`.
 
     Raises: SearchError if the runs give no answer; ConfigError and StageError before the first run.
     """
     from nodrop.cli.measure import RunOutcome, admit_runs, monitor_runs, report_failures, show_suite
-    from nodrop.run.procedure_plans import plan_procedure, plan_run
+    from nodrop.run.procedure_plans import ProcedureSources, plan_procedure, plan_run
     from nodrop.run.suite import execute_procedure
     from nodrop.system.cpu_load import CpuSample
 
     sample = CpuSample()
+    outputs, quiet = Outputs(flags["json_file"]), flags["quiet"]
+    values = {**values, **{key: flags[flag] for flag, key in PATH_KEYS.items()}}
+    overrides = {key: value for key, value in values.items() if value is not None}
+    sources = ProcedureSources(name, flags["files"], overrides | parse_settings(flags["settings"], "frame_bytes=128"))
     procedure = plan_procedure(sources)
     first = procedure.request_run(())
     assert first is not None

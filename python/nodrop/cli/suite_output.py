@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 def format_suite_json(suite: "Suite", results: "Sequence[RunResult]") -> str:
     """Return a suite with its results as one JSON document."""
-    from nodrop.procedure.failover import build_failover_report
+    from nodrop.procedure import build_report
     from nodrop.store import suites
 
-    report = build_failover_report(suite.procedure, results) if suite.procedure else None
+    report = build_report(suite.procedure, results) if suite.procedure else None
     return suites.to_results_json(suite, results, report)
 
 

@@ -12,6 +12,7 @@ StreamRate = Annotated[float, Field(gt=0, le=1e9), BeforeValidator(parse_pps, js
 Growth = Annotated[float, Field(ge=0.001, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Time = Annotated[float, Field(gt=0, le=3600), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 Event = Annotated[str, BeforeValidator(check_event)]
+Loss = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 
 
 class FailoverConfig(Value):
@@ -37,3 +38,23 @@ class FailoverConfig(Value):
     """Events that cause the failover, as in `trial_events`; the first at 0s. They run one after another."""
     revert: tuple[Event, ...] = ("0s start 0",)
     """Events that restore the primary path, in the same form, the first at 0s; empty: the way back is not measured."""
+
+
+class ScaleOutConfig(Value):
+    """Scale-out (`nodrop test scale-out`), see docs/how-to/scale-out.md."""
+
+    users: int = Field(default=20, ge=1, le=2048)
+    """Existing users, each a stream of each direction; 1 to 2048."""
+    user_rate: StreamRate | None = None
+    """Rate of a user in each direction, e.g. `100pps`; null: the share of a user in the load that a search finds within
+    the SLA. Above 0."""
+    growth: tuple[Growth, ...] = Field(default=(0.05, 0.1, 0.15, 0.2), max_length=20)
+    """Users that join, as shares of the existing ones, rounded up; a run each, e.g. `[5%, 10%]`; 0.1 % to 100 %."""
+    loss: Loss = 0.001
+    """Largest loss ratio of a second that meets the SLA, e.g. `0.1%`; above 0, below 100 %."""
+    settle: Time = 5
+    """Time with the existing users only, before others join; above 0."""
+    hold: Time = 20
+    """Time that the system has to scale out, e.g. `10min`; above 0."""
+    return_time: Time = 5
+    """Time after the others have left, to scale in; above 0."""

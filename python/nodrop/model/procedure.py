@@ -44,3 +44,30 @@ class FailoverPlan(Value):
     def resolution_s(self) -> float:
         """Time between two frames of a stream: the resolution of every time."""
         return 1.0 / self.stream_rate_pps
+
+
+class ScaleOutPlan(Value):
+    """The settings of a scale-out procedure. Source: ETSI GS NFV-PER 001 clause C.1.2.1."""
+
+    name: Literal["scale-out"] = "scale-out"
+    user_count: int = Field(ge=1)
+    """Existing users; each is a stream of each direction."""
+    user_rate_pps: float | None = Field(default=None, gt=0)
+    """Load of a user in each direction; None: a search finds the load that the existing users may have together."""
+    growth_ratios: tuple[float, ...] = Field(min_length=1)
+    """Users that join, as shares of the existing ones; a run each."""
+    direction_count: Literal[1, 2] = 2
+    loss_ratio_max: float = Field(gt=0, lt=1)
+    """Largest loss ratio of a second that meets the SLA."""
+    settle_s: float = Field(gt=0)
+    """Time with the existing users only, before others join."""
+    hold_s: float = Field(gt=0)
+    """Time that the system has to scale out and to show that it forwards the load."""
+    return_s: float = Field(gt=0)
+    """Time after the others have left, to scale in."""
+    scales_in_pool: bool = False
+    """Whether the procedure sets the rate below which nodrop's pool scales in."""
+
+
+ProcedurePlan = FailoverPlan | ScaleOutPlan
+"""Settings of any procedure; their `name` tells them apart."""

@@ -2,8 +2,10 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from nodrop.model.base import Value
-from nodrop.model.procedure import FailoverPlan
+from nodrop.model.procedure import ProcedurePlan
 from nodrop.model.result import Status
 from nodrop.model.rule_cost import RuleCostPlan
 
@@ -41,7 +43,7 @@ class Suite(Value):
     """Number of repeats of each."""
     pricing: RuleCostPlan | None = None
     """Settings of a suite that measures the cost of placement rules; None for others."""
-    procedure: FailoverPlan | None = None
+    procedure: ProcedurePlan | None = Field(default=None, discriminator="name")
     """Settings of the test procedure that chose the runs; None for others."""
     runs: tuple[SuiteRun, ...]
     """The runs that started, in order."""

@@ -5,7 +5,7 @@ from typing import Literal
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.procedure import FailoverPlan
+from nodrop.model.procedure import FailoverPlan, ScaleOutPlan
 from nodrop.model.trial_event import PlannedEvent, parse_event
 from nodrop.plan.fixed_rate import check_instance
 from nodrop.plan.frame_sizes import require_one_size
@@ -14,9 +14,7 @@ from nodrop.plan.frame_sizes import require_one_size
 def plan_failover(config: Config) -> FailoverPlan:
     """Return the settings of the failover procedure. Raises ConfigError if values contradict each other."""
     failover = config.failover
-    if config.chains > 1:
-        raise ConfigError(f"chains: a failover procedure measures one chain ({config.chains}); write chains: 1")
-    require_one_size(config)
+    _check_path(config)
     stream_count_max = failover.streams if failover.max_streams is None else failover.max_streams
     if stream_count_max < failover.streams:
         raise ConfigError(
@@ -39,6 +37,33 @@ def plan_failover(config: Config) -> FailoverPlan:
         trigger=_parse_events(config, "trigger", failover.trigger),
         revert=_parse_events(config, "revert", failover.revert),
     )
+
+
+def plan_scale_out(config: Config) -> ScaleOutPlan:
+    """Return the settings of the scale-out procedure. Raises ConfigError if values contradict each other."""
+    scale_out = config.scale_out
+    _check_path(config)
+    if not scale_out.growth:
+        raise ConfigError("scale_out.growth: empty, so that no users join; write for example [5%, 10%]")
+    return ScaleOutPlan(
+        user_count=scale_out.users,
+        user_rate_pps=scale_out.user_rate,
+        growth_ratios=tuple(dict.fromkeys(scale_out.growth)),
+        direction_count=_count_directions(config),
+        loss_ratio_max=scale_out.loss,
+        settle_s=scale_out.settle,
+        hold_s=scale_out.hold,
+        return_s=scale_out.return_time,
+        scales_in_pool=config.sut == "pool"
+        and config.pool.scale_out_loss is not None
+        and config.pool.scale_in_rate is None,
+    )
+
+
+def _check_path(config: Config) -> None:
+    if config.chains > 1:
+        raise ConfigError(f"chains: a test procedure measures one chain ({config.chains}); write chains: 1")
+    require_one_size(config)
 
 
 def _count_directions(config: Config) -> Literal[1, 2]:

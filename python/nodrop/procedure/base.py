@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nodrop.model.procedure import FailoverPlan
+from nodrop.model.procedure import ProcedurePlan
 from nodrop.model.result import RunResult
 
 RETRY_MAX = 3
@@ -26,7 +26,7 @@ class RunRequest(NamedTuple):
 class Procedure(ABC):
     """Chooses each run of a suite from the results of those before."""
 
-    plan: FailoverPlan
+    plan: ProcedurePlan
     """Its settings."""
 
     @abstractmethod

@@ -166,6 +166,8 @@ class FailoverReport(Value):
 class FailoverProcedure(Procedure):
     """Repeats a failover; with more streams from round to round until the SLA is missed."""
 
+    plan: FailoverPlan
+
     def __init__(self, plan: FailoverPlan) -> None:
         self.plan = plan
 

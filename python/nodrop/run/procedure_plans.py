@@ -1,52 +1,100 @@
 """Test procedures from a configuration, and the plans of their runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nodrop.config.load import Source, build_config, load_with_sources
+from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Plan
-from nodrop.plan.procedures import plan_failover
+from nodrop.plan.procedures import plan_failover, plan_scale_out
 from nodrop.procedure.base import Procedure, RunRequest
 from nodrop.procedure.failover import FailoverProcedure
+from nodrop.procedure.scale_out import ScaleOutProcedure
 from nodrop.run.local_planning import make_plans
+from nodrop.system.yaml_reader import Key
 
-DEFAULTS: Mapping[str, Any] = {
-    "sut": "pool",
-    "pool.selection": "standby",
-    "bidirectional": False,
-    "repeat": 5,
+POOL = "pool"
+
+
+class ProcedureKind(NamedTuple):
+    """A procedure of `nodrop test`."""
+
+    make: Callable[[Config], Procedure]
+    """Raises ConfigError for values that contradict each other."""
+    defaults: Mapping[str, Any]
+    """Configuration defaults, by dotted key."""
+    pool_defaults: Mapping[str, Any]
+    """Further ones of nodrop's pool."""
+    substitutes: Mapping[Key, str]
+    """Keys that the procedure sets itself, and those to use instead; NFVbench's are ignored."""
+
+
+KINDS: Mapping[str, ProcedureKind] = {
+    "failover": ProcedureKind(
+        make=lambda config: FailoverProcedure(plan_failover(config)),
+        defaults={"bidirectional": False, "repeat": 5},
+        pool_defaults={"pool.selection": "standby"},
+        substitutes={
+            ("rate",): "failover.streams and failover.stream_rate",
+            ("duration",): "failover.steady and failover.settle",
+            ("trial_events",): "failover.trigger and failover.revert",
+            ("traffic", "streams"): "failover.streams",
+        },
+    ),
+    "scale-out": ProcedureKind(
+        make=lambda config: ScaleOutProcedure(plan_scale_out(config)),
+        defaults={"bidirectional": False},
+        pool_defaults={
+            "pool.instances": 1,
+            "pool.spares": 2,
+            "pool.probe_interval": 1,
+            "pool.scale_out_loss": 0.01,
+            "vnf.capacity": 10000,
+            "vnf.buffer": 256,
+        },
+        substitutes={
+            ("rate",): "scale_out.users and scale_out.user_rate",
+            ("duration",): "scale_out.settle, scale_out.hold and scale_out.return_time",
+            ("trial_events",): "scale_out.growth",
+            ("traffic", "streams"): "scale_out.users",
+            ("repeat",): "scale_out.growth, whose every value is a run",
+        },
+    ),
 }
-"""Configuration defaults of a failover procedure: one pool, whose flows all use the first instance."""
-
-
-CONTRADICTIONS = {
-    ("rate",): "failover.streams and failover.stream_rate",
-    ("duration",): "failover.steady and failover.settle",
-    ("trial_events",): "failover.trigger and failover.revert",
-    ("traffic", "streams"): "failover.streams",
-}
-"""Keys that a failover procedure sets itself, and those to use instead; NFVbench's are ignored."""
+"""Procedures by name: a pool is the default SUT of all."""
 
 
 class ProcedureSources(NamedTuple):
-    """The configuration of a procedure, as the user wrote it."""
+    """The procedure and its configuration, as the user wrote it."""
 
+    name: str
     files: Sequence[Source] = ()
     overrides: Mapping[str, Any] = {}
 
+    def list_defaults(self) -> Mapping[str, Any]:
+        """Return the defaults for the SUT of the configuration. Raises ConfigError."""
+        kind = KINDS[self.name]
+        defaults = {"sut": POOL, **kind.defaults}
+        sut = build_config(self.files, self.overrides, defaults).sut
+        return {**defaults, **kind.pool_defaults} if sut == POOL else defaults
+
 
 def plan_procedure(sources: ProcedureSources) -> Procedure:
-    """Return the failover procedure. Raises ConfigError for values that contradict each other."""
-    loaded = load_with_sources(sources.files, sources.overrides, DEFAULTS)
-    for key, substitutes in CONTRADICTIONS.items():
-        if (value := loaded.keys.get(key)) and value.source_key == key:
-            raise ConfigError(f"{value.locate(key)}: 'nodrop test failover' sets it; remove it and use {substitutes}")
-    return FailoverProcedure(plan_failover(loaded.config))
+    """Return the procedure. Raises ConfigError for values that contradict each other."""
+    kind = KINDS[sources.name]
+    loaded = load_with_sources(sources.files, sources.overrides, sources.list_defaults())
+    for key, substitutes in kind.substitutes.items():
+        value = loaded.keys.get(key)
+        if value and value.source_key == key and ".".join(key) not in kind.defaults:
+            raise ConfigError(
+                f"{value.locate(key)}: 'nodrop test {sources.name}' sets it; remove it and use {substitutes}"
+            )
+    return kind.make(loaded.config)
 
 
 def plan_run(sources: ProcedureSources, run: RunRequest, cpus: Sequence[int] | None = None) -> Plan:
     """Return the plan of a run of a procedure. Raises ConfigError; StageError for an interface that does not exist."""
-    config = build_config(sources.files, {**sources.overrides, **run.settings, "repeat": 1}, DEFAULTS)
-    plan, *_ = make_plans(config, cpus)
+    overrides = {**sources.overrides, **run.settings, "repeat": 1}
+    plan, *_ = make_plans(build_config(sources.files, overrides, sources.list_defaults()), cpus)
     return plan.replace(variant=run.variant, repeat=run.repeat, repeat_count=run.repeat_count)

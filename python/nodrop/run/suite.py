@@ -15,7 +15,7 @@ from nodrop.errors import ConfigError, NodropError, SearchError
 from nodrop.formatting import format_repeat
 from nodrop.model.event import Event, OnEvent, RunDone, RunStarted, SuiteDone, SuitePosition
 from nodrop.model.plan import Plan
-from nodrop.model.procedure import FailoverPlan
+from nodrop.model.procedure import ProcedurePlan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.rule_cost import RuleCostPlan
 from nodrop.model.suite import Suite, SuiteRun
@@ -211,7 +211,7 @@ def _make_failure(plan: Plan, error: NodropError) -> Failure:
 
 
 def _make_suite(
-    plans: Sequence[Plan], *, pricing: RuleCostPlan | None = None, procedure: FailoverPlan | None = None
+    plans: Sequence[Plan], *, pricing: RuleCostPlan | None = None, procedure: ProcedurePlan | None = None
 ) -> Suite:
     """Return the suite before its first run."""
     return Suite(

@@ -4,9 +4,7 @@ from typing import Any
 
 import click
 
-from nodrop.cli.completion_types import DIR, FILE, SETTING
-from nodrop.cli.outputs import Outputs
-from nodrop.cli.search_options import lock_options, parse_settings
+from nodrop.cli.procedure_run import measure_procedure, procedure_options
 
 EPILOG = """
 \b
@@ -23,17 +21,11 @@ KEYS = {
     "stream_rate": "failover.stream_rate",
     "sla": "failover.sla",
     "repeat": "repeat",
-    "sut": "sut",
-    "ports": "ports",
-    "results_dir": "results_dir",
 }
 """Argument of the command, and the key it sets."""
 
 
 @click.command(epilog=EPILOG, short_help="Failover convergence.")
-@click.option("-c", "--config", "files", type=FILE, multiple=True, help="YAML or JSON file, or inline YAML.")
-@click.option("--sut", help="System under test.  [default: pool]")
-@click.option("--ports", metavar="LEFT,RIGHT", help="Interfaces connected to an external SUT (--sut ext).")
 @click.option("--streams", type=click.IntRange(min=1), metavar="N", help="Streams of the first round.  [default: 20]")
 @click.option(
     "--max-streams", type=click.IntRange(min=1), metavar="N", help="Grow up to N streams while the SLA is met."
@@ -53,13 +45,8 @@ KEYS = {
     help="Event that restores the path, the first at 0s.  [default: 0s start 0]",
 )
 @click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Repeats of each round.  [default: 5]")
-@click.option("--set", "settings", type=SETTING, multiple=True, help="Set a configuration key, e.g. frame_bytes=128.")
-@click.option("--dry-run", is_flag=True, help="Only show the plan and its duration.")
-@click.option("--results-dir", type=DIR, help="Directory of results.  [default: results]")
-@click.option("--json", "json_file", type=FILE, help="Write the results as JSON; - is standard output.")
-@click.option("-q", "--quiet", is_flag=True, help="Print the result only.")
-@lock_options
-def failover(json_file: str | None, quiet: bool, **flags: Any) -> int:
+@procedure_options
+def failover(**flags: Any) -> int:
     """Measure how soon streams arrive again after a failure, and how many do within an SLA.
 
     Every repeat sends streams at a steady rate, causes a failure and restores the path. t1 is the first event, t3 the
@@ -67,11 +54,6 @@ def failover(json_file: str | None, quiet: bool, **flags: Any) -> int:
     --max-streams, the streams grow by 10 % from round to round until a repeat takes longer than the SLA. According to
     ETSI GS NFV-PER 001, clause C.1.2.2, and RFC 6412.
     """
-    from nodrop.cli.procedure_run import measure_procedure
-    from nodrop.run.procedure_plans import ProcedureSources
-
     values = {key: flags[flag] for flag, key in KEYS.items()}
     values |= {f"failover.{name}": list(flags[name]) or None for name in ("trigger", "revert")}
-    overrides = {key: value for key, value in values.items() if value is not None}
-    sources = ProcedureSources(flags["files"], overrides | parse_settings(flags["settings"], "frame_bytes=128"))
-    return measure_procedure(sources, Outputs(json_file), flags, quiet=quiet)
+    return measure_procedure("failover", values, flags)

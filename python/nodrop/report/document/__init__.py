@@ -23,7 +23,7 @@ from nodrop.report.document.imported import build_imported_blocks
 from nodrop.report.document.labels import format_title, name_runs
 from nodrop.report.document.latency import build_latency_blocks
 from nodrop.report.document.loss import build_loss_blocks
-from nodrop.report.document.procedure import build_procedure_cards, build_procedure_section, describe_procedure
+from nodrop.report.document.procedures import view_procedure
 from nodrop.report.document.reproduce import build_attachments, build_setup_blocks
 from nodrop.report.document.rule_cost import (
     build_rule_cost_blocks,
@@ -58,9 +58,9 @@ def build_document(
     tone, trust = assess_trust(results)
     compared = build_comparison_blocks(comparison, with_outcome=False) if comparison else ()
     costs_title = format_rule_cost_title(costs) if costs else ""
-    procedure = build_procedure_section(suite, results) if suite else None
+    procedure = view_procedure(suite, results) if suite else None
     sections = (
-        *((procedure,) if procedure else ()),
+        _make_section("procedure", procedure.title if procedure else "", procedure.blocks if procedure else ()),
         _make_section("comparison", "B compared with A", compared),
         _make_section("prices", costs_title, build_rule_cost_blocks(costs) if costs else ()),
         *(_build_run_sections(results[0]) if len(results) == 1 else _build_runs_sections(results)),
@@ -68,8 +68,8 @@ def build_document(
         _make_section("terms", "Terms", build_glossary_blocks()),
     )
     sentence, cards = _build_first_screen(results, comparison, costs)
-    if suite and suite.procedure:
-        sentence, cards = describe_procedure(suite.procedure, results), build_procedure_cards(suite.procedure, results)
+    if procedure:
+        sentence, cards = procedure.sentence, procedure.cards
     document = Document(
         title=procedure.title if procedure else costs_title or format_title(results, comparison),
         sentence=sentence,

@@ -13,7 +13,7 @@ from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Paragraph, Section, Table
 from nodrop.report.document.comparison import TONES, build_effect_cells, list_cautions
 from nodrop.report.document.expectations import list_missed_expectations
-from nodrop.report.document.procedure import build_procedure_answer, list_procedure_cautions
+from nodrop.report.document.procedures import ProcedureView, view_procedure
 from nodrop.report.document.screen import build_cautions, build_commands
 from nodrop.report.document.status import build_suite_status
 from nodrop.report.document.suite import (
@@ -45,8 +45,8 @@ def build_repeat_screen(
         comparison: the comparison of two setups, if it is not that with the default margins.
     """
     name = suite.suite_id[-6:]
-    if suite.procedure:
-        return _build_procedure_screen(suite, results)
+    if procedure := view_procedure(suite, results):
+        return _build_procedure_screen(procedure, suite, results)
     try:
         comparison = comparison or compare_variants(results)
         answer = _build_answer(suite, results, comparison)
@@ -61,14 +61,16 @@ def build_repeat_screen(
     return tuple(Section(name=name, title="", blocks=tuple(each)) for name, each in blocks if each)
 
 
-def _build_procedure_screen(suite: Suite, results: Sequence[RunResult]) -> tuple[Section, ...]:
+def _build_procedure_screen(
+    procedure: ProcedureView, suite: Suite, results: Sequence[RunResult]
+) -> tuple[Section, ...]:
     name = suite.suite_id[-6:]
-    cautions = [*list_procedure_cautions(suite, results), *_list_cautions(results, None)]
+    cautions = [*procedure.cautions, *_list_cautions(results, None)]
     blocks = (
         ("headline", tuple(_describe_suite(suite, results))),
         ("cautions", build_cautions(cautions, name)),
         ("commands", (build_commands(name, report="report"),)),
-        ("answer", tuple(build_procedure_answer(suite, results))),
+        ("answer", procedure.answer),
     )
     return tuple(Section(name=name, title="", blocks=tuple(each)) for name, each in blocks if each)
 

@@ -17,7 +17,7 @@ from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Column, Paragraph, Section, Table
 from nodrop.report.document.comparison import build_comparison_blocks
 from nodrop.report.document.fixed_rate import list_shortfalls
-from nodrop.report.document.procedure import build_procedure_section
+from nodrop.report.document.procedures import build_procedure_section
 from nodrop.report.document.rule_cost import build_rule_cost_blocks, format_rule_cost_title
 from nodrop.report.document.run_summary import build_run_summary
 from nodrop.report.document.status import STATUS_TEXTS, build_suite_status
@@ -36,7 +36,7 @@ def build_suite_summary(
         with_trials: whether to add the summary of each run with its trials.
         costs: the costs of placement rules, if the suite measured them.
     """
-    procedure = build_procedure_section(suite, results) if results else None
+    procedure = build_procedure_section(suite, results)
     overview = _build_status(suite, results) if procedure else _build_overview(suite, results)
     sections = [Section(name="suite", title="", blocks=tuple(overview))]
     if with_trials or not (is_repeated(suite) or procedure):

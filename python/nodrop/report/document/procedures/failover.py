@@ -1,15 +1,11 @@
-"""The report of a test procedure: the answer, a table of its rounds and of every repeat, deviations."""
+"""The report of a failover procedure: a table of its rounds and of every repeat."""
 
 from collections.abc import Iterator, Sequence
-from statistics import fmean, median
+from statistics import fmean
 
 from nodrop.charts import failover, fixed_rate
-from nodrop.charts.base import Chart
-from nodrop.formatting.flags import DISTURBANCES
 from nodrop.model.procedure import FailoverPlan
 from nodrop.model.result import RunResult
-from nodrop.model.suite import Suite
-from nodrop.model.trial import ValidityStatus
 from nodrop.procedure.failover import (
     Convergence,
     FailoverReport,
@@ -19,8 +15,16 @@ from nodrop.procedure.failover import (
     list_deviations,
 )
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph, Section, Table, build_figure
+from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph, Table, build_figure
 from nodrop.report.document.labels import describe_sut
+from nodrop.report.document.procedures.base import (
+    ProcedureView,
+    build_deviations,
+    find_median,
+    list_suspects,
+    make_time_cell,
+    title_chart,
+)
 from nodrop.units import format_count, format_time_limit
 
 ROUND_COLUMNS = (
@@ -47,25 +51,25 @@ REPEAT_COLUMNS = (
 )
 
 
-def build_procedure_section(suite: Suite, results: Sequence[RunResult]) -> Section | None:
-    """Return the section of the procedure that chose the runs of a suite; None for other suites."""
-    if suite.procedure is None:
-        return None
-    report = build_failover_report(suite.procedure, results)
-    return Section(name="procedure", title="Failover convergence", blocks=tuple(_build_blocks(report, results)))
-
-
-def describe_procedure(plan: FailoverPlan, results: Sequence[RunResult]) -> str:
-    """Return the answer in a sentence for readers new to the field."""
-    events = " and ".join(event.name for event in plan.trigger)
-    sut = describe_sut(results[0])
-    answer = build_failover_report(plan, results).text
-    return f"nodrop sent streams through {sut} and caused a failure ({events}). {answer}"
-
-
-def build_procedure_cards(plan: FailoverPlan, results: Sequence[RunResult]) -> tuple[Card, ...]:
-    """Return the figures of the first screen: convergence, frames lost, way back."""
+def build_view(plan: FailoverPlan, results: Sequence[RunResult]) -> ProcedureView:
+    """Return the parts of a report on a failover procedure."""
     report = build_failover_report(plan, results)
+    events = " and ".join(event.name for event in plan.trigger)
+    cautions = (*list_cautions(report), *list_suspects(results))
+    table = (_build_round_table(report).brief(),) if report.rounds else ()
+    return ProcedureView(
+        title="Failover convergence",
+        sentence=f"nodrop sent streams through {describe_sut(results[0])} and caused a failure ({events}). "
+        f"{report.text}",
+        cards=_build_cards(report),
+        answer=(*table, _build_answer(report)),
+        cautions=cautions,
+        blocks=tuple(_build_blocks(report, results, cautions)),
+    )
+
+
+def _build_cards(report: FailoverReport) -> tuple[Card, ...]:
+    """Return convergence, frames lost, way back."""
     each = report.lower or report.upper
     if each is None:
         return ()
@@ -78,7 +82,7 @@ def build_procedure_cards(plan: FailoverPlan, results: Sequence[RunResult]) -> t
             label="Convergence",
             text=_describe_last(failovers),
             about="from the failure until the last stream arrives again",
-            details=(streams, f"SLA {format_time_limit(plan.sla_s)}"),
+            details=(streams, f"SLA {format_time_limit(report.plan.sla_s)}"),
             tone="good" if each.meets_sla else "bad",
         ),
         Card(
@@ -99,35 +103,9 @@ def build_procedure_cards(plan: FailoverPlan, results: Sequence[RunResult]) -> t
     return tuple(cards)
 
 
-def build_procedure_answer(suite: Suite, results: Sequence[RunResult]) -> Iterator[Block]:
-    """Yield the table of the rounds and the answer."""
-    assert suite.procedure
-    report = build_failover_report(suite.procedure, results)
-    if report.rounds:
-        yield _build_round_table(report).brief()
+def _build_blocks(report: FailoverReport, results: Sequence[RunResult], cautions: tuple[str, ...]) -> Iterator[Block]:
     yield _build_answer(report)
-
-
-def list_procedure_cautions(suite: Suite, results: Sequence[RunResult]) -> list[str]:
-    """Return what speaks against the figures of a procedure."""
-    assert suite.procedure
-    return list(_list_cautions(build_failover_report(suite.procedure, results), results))
-
-
-def _list_cautions(report: FailoverReport, results: Sequence[RunResult]) -> Iterator[str]:
-    """Yield the cautions of the procedure, then the number of suspect trials and their doubts."""
-    yield from list_cautions(report)
-    trials = [result.fixed_trial for result in results if result.fixed_trial]
-    suspect = [trial for trial in trials if trial.validity.verdict is not ValidityStatus.VALID]
-    if suspect:
-        codes = dict.fromkeys(doubt.code for trial in suspect for doubt in trial.validity.doubts)
-        reasons = "; ".join(DISTURBANCES.get(code, code.replace("_", " ")) for code in codes)
-        yield f"{len(suspect)} of {format_count(len(trials), 'trial')} suspect: {reasons}"
-
-
-def _build_blocks(report: FailoverReport, results: Sequence[RunResult]) -> Iterator[Block]:
-    yield _build_answer(report)
-    if cautions := tuple(_list_cautions(report, results)):
+    if cautions:
         yield Bullets(items=cautions, tone="caution")
     if not report.rounds:
         return
@@ -141,9 +119,7 @@ def _build_blocks(report: FailoverReport, results: Sequence[RunResult]) -> Itera
         note="t1 and t3: first and last event; t2 and t4: first and last stream back (ETSI GS NFV-PER 001, C.1.2.2).",
     )
     yield from _build_timeline(report, results)
-    if deviations := tuple(list_deviations(report, results)):
-        yield Paragraph(text="Deviations:")
-        yield Bullets(items=deviations)
+    yield from build_deviations(list_deviations(report, results))
 
 
 def _build_timeline(report: FailoverReport, results: Sequence[RunResult]) -> Iterator[Block]:
@@ -153,11 +129,7 @@ def _build_timeline(report: FailoverReport, results: Sequence[RunResult]) -> Ite
         run_id = each.repeats[0].run_id
         result = next(result for result in results if result.run_id == run_id)
         title = f"First repeat with {format_count(each.stream_count, 'stream')}"
-        yield from build_figure(lambda: _title_chart(fixed_rate.build_chart(result), title))
-
-
-def _title_chart(chart: Chart, title: str) -> Chart:
-    return chart.replace(title=f"{title}: {chart.title}")
+        yield from build_figure(lambda: title_chart(fixed_rate.build_chart(result), title))
 
 
 def _build_answer(report: FailoverReport) -> Paragraph:
@@ -183,9 +155,9 @@ def _build_round_row(each: FailoverRound) -> tuple[Cell, ...]:
     return (
         cells.make_number_cell(each.stream_count),
         Cell(text=verdict[0], tone=verdict[1]),
-        _make_time_cell(_median_s(failovers, "first_s")),
+        make_time_cell(_median_s(failovers, "first_s")),
         _make_last_cell(failovers),
-        _make_last_cell(failovers) if each.stuck_count else _make_time_cell(max(times_s, default=None)),
+        _make_last_cell(failovers) if each.stuck_count else make_time_cell(max(times_s, default=None)),
         cells.make_loss_cell(round(fmean(each.lost_count for each in failovers))),
         _make_last_cell(back),
         cells.make_loss_cell(round(fmean(each.lost_count for each in back))) if back else cells.NOTHING,
@@ -201,10 +173,10 @@ def _iter_repeat_rows(report: FailoverReport) -> Iterator[tuple[Cell, ...]]:
                 cells.make_number_cell(each.stream_count),
                 cells.make_number_cell(number),
                 cells.make_text_cell(f"{failover.affected_count} of {total}"),
-                _make_time_cell(failover.first_s),
-                _make_time_cell(failover.trigger_s),
+                make_time_cell(failover.first_s),
+                make_time_cell(failover.trigger_s),
                 _make_last_cell([failover]),
-                _make_time_cell(failover.switchover_s),
+                make_time_cell(failover.switchover_s),
                 cells.make_loss_cell(failover.lost_count),
                 _make_last_cell([back] if back else []),
                 cells.make_loss_cell(back.lost_count) if back else cells.NOTHING,
@@ -212,8 +184,7 @@ def _iter_repeat_rows(report: FailoverReport) -> Iterator[tuple[Cell, ...]]:
 
 
 def _median_s(each: Sequence[Convergence], name: str) -> float | None:
-    values = [value for value in (getattr(one, name) for one in each) if value is not None]
-    return median(values) if values else None
+    return find_median(getattr(one, name) for one in each)
 
 
 def _describe_last(each: Sequence[Convergence]) -> str:
@@ -224,8 +195,4 @@ def _make_last_cell(each: Sequence[Convergence]) -> Cell:
     """Return the median time until the last stream is back; `not all` if one was not, in any repeat."""
     if any(one.unrecovered_count for one in each):
         return Cell(text="not all", tone="bad")
-    return _make_time_cell(_median_s(each, "last_s"))
-
-
-def _make_time_cell(time_s: float | None) -> Cell:
-    return Cell(text="0", key=0) if time_s == 0 else cells.make_latency_cell(None if time_s is None else time_s * 1e9)
+    return make_time_cell(_median_s(each, "last_s"))
