@@ -270,7 +270,7 @@ def test_a_run_has_its_trigger_and_its_way_back() -> None:
     [
         ({"max_streams": 10}, r"failover.max_streams: 10 is below failover.streams \(20\)"),
         ({"trigger": ["0s load 3kpps"]}, "failover.trigger: 'load 3kpps' changes the load"),
-        ({"trigger": []}, "failover.trigger: empty, so that nothing fails"),
+        ({"trigger": []}, "failover.trigger: empty, so that nothing happens"),
         (
             {"trigger": ["5s kill 0"]},
             "failover.trigger: the first event is at 5 s, not at 0 s; write '0s kill 0', and set",

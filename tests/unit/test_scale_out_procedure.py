@@ -13,6 +13,7 @@ from nodrop.model.procedure import ScaleOutPlan
 from nodrop.model.result import FIXED, RunResult, Status
 from nodrop.model.suite import Suite, SuiteRun
 from nodrop.model.trial import (
+    FrameTimes,
     LoadPhase,
     LossRun,
     Series,
@@ -28,7 +29,6 @@ from nodrop.procedure.scale_out import (
     BASELINE,
     ScaleOutProcedure,
     build_scale_out_report,
-    count_new_users,
     list_cautions,
     make_growth_settings,
     name_step,
@@ -55,6 +55,17 @@ def plan(**keys: object) -> ScaleOutPlan:
     return plan_scale_out(build_config((), {**POOL, "bidirectional": False, **settings}))
 
 
+def lose(first_sequence: int, count: int) -> LossRun:
+    """Return a run of lost frames of a user."""
+    before_ns, after_ns = (round(number * 1e9 / USER_PPS) for number in (first_sequence - 1, first_sequence + count))
+    return LossRun(
+        first_sequence=first_sequence,
+        count=count,
+        before=FrameTimes(sent_ns=before_ns, received_ns=before_ns),
+        after=FrameTimes(sent_ns=after_ns, received_ns=after_ns),
+    )
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a function that makes the run of a growth, whose users lose frames in some seconds after it."""
@@ -69,7 +80,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         latencies_ns: tuple[int, int, int] = (100, 100, 100),
         lost_before: int = 0,
     ) -> RunResult:
-        new = count_new_users(settings, growth)
+        new = settings.count_new_users(growth)
         users = settings.user_count + new
         end_s = SETTLE_S + HOLD_S + RETURN_S
         phases = (
@@ -77,12 +88,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             LoadPhase(begin_s=SETTLE_S, loads_pps=(USER_PPS,) * users),
             LoadPhase(begin_s=SETTLE_S + HOLD_S, loads_pps=(USER_PPS,) * settings.user_count + (0.0,) * new),
         )
-        runs = [
-            LossRun(first_sequence=(SETTLE_S + second) * USER_PPS, count=count, before=None, after=None)
-            for second, count in lost.items()
-        ]
+        runs = [lose((SETTLE_S + second) * USER_PPS, count) for second, count in lost.items()]
         if lost_before:
-            runs.insert(0, LossRun(first_sequence=0, count=lost_before, before=None, after=None))
+            runs.insert(0, lose(1, lost_before))
         streams = []
         for number in range(users):
             is_new = number >= settings.user_count
@@ -142,8 +150,9 @@ def test_the_rule_to_scale_in_is_set_for_a_pool_that_has_none(keys: dict[str, ob
 
 
 def test_new_users_are_rounded_up_in_integers() -> None:
-    assert [count_new_users(plan(users=20), ratio) for ratio in (0.05, 0.1, 0.15, 0.2)] == [1, 2, 3, 4]
-    assert [count_new_users(plan(users=7), ratio) for ratio in (0.05, 0.1, 0.15, 0.2)] == [1, 1, 2, 2]
+    assert [plan(users=20).count_new_users(ratio) for ratio in (0.05, 0.1, 0.15, 0.2)] == [1, 2, 3, 4]
+    assert [plan(users=17).count_new_users(ratio) for ratio in (0.05, 0.1, 0.15, 0.2)] == [1, 2, 3, 4]
+    assert plan(users=2000, growth=["0.15%"]).count_new_users(0.0015) == 3
 
 
 def test_a_growth_that_scales_out_and_in(run: Run) -> None:
@@ -178,7 +187,7 @@ def test_users_that_miss_the_sla_before_the_growth_are_measured_again(run: Run) 
     assert request and request.variant == "+5 % users"
     assert procedure.request_run([overloaded] * 4) is None
     shortfall = procedure.find_shortfall([overloaded] * 4)
-    assert shortfall and "the existing users alone miss the SLA at 100 pps each" in shortfall
+    assert shortfall and "the existing users alone lose too much at 100 pps each" in shortfall
 
 
 def test_an_instance_that_stays_is_a_caution(run: Run) -> None:
@@ -198,6 +207,7 @@ def test_failed_runs_do_not_count(run: Run) -> None:
     [
         ({"growth": []}, "scale_out.growth: empty, so that no users join"),
         ({"users": 0}, "scale_out.users"),
+        ({"growth": ["3%", "5%"]}, "scale_out.growth: 3 % and 5 % add 1 user each; write values that differ"),
         ({"loss": "0"}, "scale_out.loss"),
     ],
 )
@@ -266,5 +276,49 @@ def test_a_suspect_run_that_misses_a_restored_sla_again_does_not_count(
     procedure = ScaleOutProcedure(plan())
     assert (procedure.request_run([disturbed] * 4) is None) == is_relapse
     if is_relapse:
-        assert "4 runs missed a restored SLA again" in str(procedure.find_shortfall([disturbed] * 4))
+        assert "4 runs in a row do not count, as the tester" in str(procedure.find_shortfall([disturbed] * 4))
         assert "1 run does not count: the tester or other work may be why" in next(list_cautions(report))
+
+
+def test_a_second_without_a_frame_at_the_end_misses_the_sla(run: Run) -> None:
+    """No later frame overtakes those of an outage that goes on after the departure of the new users."""
+    outage = lose((SETTLE_S + HOLD_S - 1) * USER_PPS, 2 * USER_PPS).replace(after=None)
+    result = run(plan(), 0.05, {})
+    trial = result.trials[0]
+    first, *others = trial.streams
+    streams = (first.replace(loss_timeline=(outage,), lost_count=outage.count), *others)
+    (step,) = build_scale_out_report(plan(), [result.replace(trials=(trial.replace(streams=streams),))]).steps
+    assert step.restored_s is None
+
+
+def test_an_instance_started_before_the_growth_is_an_overload(run: Run) -> None:
+    early = run(plan(), 0.05, {}, events=(("scale-out 1", 1.0, 3.0),))
+    report = build_scale_out_report(plan(), [early])
+    assert not report.steps and len(report.overloads) == 1
+    assert "1 run does not count: the existing users alone lost too much before the growth" in next(
+        list_cautions(report)
+    )
+
+
+def test_counts_of_a_timeline_that_ends_early_are_lower_limits(run: Run) -> None:
+    result = run(plan(), 0.05, {0: 10})
+    trial = result.trials[0]
+    first, *others = trial.streams
+    streams = (first.replace(lost_count=50), *others)
+    report = build_scale_out_report(plan(), [result.replace(trials=(trial.replace(streams=streams),))])
+    assert "+5 %: more gaps than the tester records; counts of lost frames are lower limits" in list(
+        list_cautions(report)
+    )
+
+
+def test_a_baseline_that_the_search_did_not_resolve_does_not_count(tmp_path_factory: pytest.TempPathFactory) -> None:
+    searched = plan(user_rate=None)
+    settings = {"goals": {"SLA": 0.001}, "flow_count": 20}
+    result = record_run(tmp_path_factory.mktemp("search"), Step(2000.0), **settings)
+    baseline = result.replace(plan=result.plan.replace(variant=BASELINE))
+    rate_pps = build_scale_out_report(searched, [baseline]).user_rate_pps
+    assert rate_pps == pytest.approx(100, rel=0.05)
+    late = baseline.replace(goals=tuple(goal.replace(regular=False) for goal in baseline.goals))
+    assert build_scale_out_report(searched, [late]).user_rate_pps is None
+    request = ScaleOutProcedure(searched).request_run([late])
+    assert request and request.variant == BASELINE

@@ -18,6 +18,8 @@ class StreamEffect(NamedTuple):
     lost_count: int
     gap_s: float
     """Longest time between two arrivals around lost frames; to the end of the trial if the stream did not recover."""
+    gap_count: int
+    """Times between two arrivals in which frames were lost."""
     recovered_s: float | None
     """Arrival of the first frame after the last lost one, in the trial's time; None: no further frame arrived."""
 
@@ -98,6 +100,7 @@ def _iter_streams(trial: TrialResult, caused: dict[int, list[LossRun]]) -> Itera
             trial.streams[index],
             sum(run.count for run in runs),
             max(_compute_gap_s(run, trial.duration_s) for run in runs),
+            len(runs),
             last.received_ns / 1e9 if last else None,
         )
 

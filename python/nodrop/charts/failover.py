@@ -1,12 +1,15 @@
 """Convergence time over the number of streams: each repeat as a dot, the median as a line, the SLA."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
+from nodrop.charts.verdict_points import Verdicts, build_limit, build_line, build_points, encode_steps
 from nodrop.errors import ConfigError
 from nodrop.procedure.failover import FailoverReport
 from nodrop.units import format_ns, format_time_limit
+
+VERDICTS = Verdicts("within the SLA", "too late")
 
 
 def build_chart(report: FailoverReport) -> Chart:
@@ -41,49 +44,20 @@ def _iter_rows(report: FailoverReport) -> Iterator[Row]:
                 yield {
                     "streams": each.stream_count,
                     "time": time_s * 1e3,
-                    "kind": "within the SLA" if repeat.failover.meets(report.plan.sla_s) else "too late",
+                    "kind": VERDICTS.meets if repeat.failover.meets(report.plan.sla_s) else VERDICTS.fails,
                     "says": f"{each.stream_count} streams, repeat {number}: {format_ns(time_s * 1e9)}",
                 }
 
 
-def _build_definition(stream_counts: Sequence[int]) -> Spec:
-    x: Spec = {
-        "field": "streams",
-        "type": "quantitative",
-        "scale": {"zero": False, "padding": 24},
-        "axis": {"title": "streams of each direction", "values": stream_counts, "format": ",d"},
-    }
+def _build_definition(stream_counts: list[float]) -> Spec:
+    x = encode_steps("streams", "streams of each direction", stream_counts)
     y: Spec = {"field": "time", "type": "quantitative", "axis": {"title": "convergence time (ms)"}}
-    color: Spec = {
-        "field": "kind",
-        "type": "nominal",
-        "scale": {"domain": ["within the SLA", "too late"], "range": [theme.MEETS, theme.FAILS]},
-        "legend": None,
-    }
     return {
         "width": theme.WIDTH,
         "height": theme.HEIGHT,
         "layer": [
-            {
-                "data": {"name": "limits"},
-                "mark": {"type": "rule", "color": theme.INK, "strokeDash": theme.DASHES[1], "aria": False},
-                "encoding": {"y": y | {"field": "limit"}},
-            },
-            {
-                "data": {"name": "rounds"},
-                "mark": {"type": "line", "color": theme.MUTED, "aria": False},
-                "encoding": {"x": x, "y": y | {"field": "median"}},
-            },
-            {
-                "data": {"name": "repeats"},
-                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.8},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": color,
-                    "description": {"field": "says"},
-                    "tooltip": {"field": "says"},
-                },
-            },
+            build_limit(y),
+            build_line("rounds", x, y | {"field": "median"}),
+            build_points("repeats", x, y, VERDICTS),
         ],
     }

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
+from nodrop.charts.verdict_points import Verdicts, build_line, build_points, encode_steps
 from nodrop.errors import ConfigError
 from nodrop.procedure.scale_out import ScaleOutReport, ScaleOutStep
 from nodrop.units import format_count, format_ns, format_ratio
+
+VERDICTS = Verdicts("restored", "not restored")
 
 
 def build_chart(report: ScaleOutReport) -> Chart:
@@ -38,44 +41,13 @@ def _build_row(step: ScaleOutStep) -> Row:
         "growth": round(step.growth_ratio * 100, 1),
         "response": None if response_ns is None else response_ns / 1e6,
         "instances": step.instance_count,
-        "kind": "not restored" if step.restored_s is None else "restored",
+        "kind": VERDICTS.fails if step.restored_s is None else VERDICTS.meets,
         "says": f"+{format_ratio(step.growth_ratio)}: {response}{instances}",
     }
 
 
 def _build_panel(field: str, axis: Spec, steps: Sequence[ScaleOutStep]) -> Spec:
-    x: Spec = {
-        "field": "growth",
-        "type": "quantitative",
-        "scale": {"zero": False, "padding": 24},
-        "axis": {"title": "users that join (%)", "values": [round(step.growth_ratio * 100, 1) for step in steps]},
-    }
+    x = encode_steps("growth", "users that join (%)", [round(step.growth_ratio * 100, 1) for step in steps])
     y: Spec = {"field": field, "type": "quantitative", "axis": axis}
-    color: Spec = {
-        "field": "kind",
-        "type": "nominal",
-        "scale": {"domain": ["restored", "not restored"], "range": [theme.MEETS, theme.FAILS]},
-        "legend": None,
-    }
-    return {
-        "width": theme.WIDTH,
-        "height": theme.HEIGHT / 2,
-        "layer": [
-            {
-                "data": {"name": "steps"},
-                "mark": {"type": "line", "color": theme.MUTED, "aria": False},
-                "encoding": {"x": x, "y": y},
-            },
-            {
-                "data": {"name": "steps"},
-                "mark": {"type": "point", "filled": True, "size": 60},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": color,
-                    "description": {"field": "says"},
-                    "tooltip": {"field": "says"},
-                },
-            },
-        ],
-    }
+    layers = [build_line("steps", x, y), build_points("steps", x, y, VERDICTS)]
+    return {"width": theme.WIDTH, "height": theme.HEIGHT / 2, "layer": layers}

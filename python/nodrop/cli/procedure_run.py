@@ -19,9 +19,19 @@ PATH_KEYS = {"sut": "sut", "ports": "ports", "results_dir": "results_dir"}
 """Arguments of every command, and the keys that they set."""
 
 
-def procedure_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that all procedures have."""
-    for option in (
+def procedure_options(default_sut: str) -> Callable[..., Any]:
+    """Return a decorator that adds the options of all procedures."""
+
+    def add_options(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in _list_options(default_sut):
+            function = option(function)
+        return function
+
+    return add_options
+
+
+def _list_options(default_sut: str) -> tuple[Callable[..., Any], ...]:
+    return (
         lock_options,
         click.option("-q", "--quiet", is_flag=True, help="Print the result only."),
         click.option("--json", "json_file", type=FILE, help="Write the results as JSON; - is standard output."),
@@ -31,11 +41,9 @@ def procedure_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--set", "settings", type=SETTING, multiple=True, help="Set a configuration key, e.g. frame_bytes=128."
         ),
         click.option("--ports", metavar="LEFT,RIGHT", help="Interfaces connected to an external SUT (--sut ext)."),
-        click.option("--sut", help="System under test.  [default: pool]"),
+        click.option("--sut", help=f"System under test.  [default: {default_sut}]"),
         click.option("-c", "--config", "files", type=FILE, multiple=True, help="YAML or JSON file, or inline YAML."),
-    ):
-        function = option(function)
-    return function
+    )
 
 
 def measure_procedure(name: str, values: "Mapping[str, Any]", flags: "Mapping[str, Any]") -> int:
@@ -59,10 +67,10 @@ def measure_procedure(name: str, values: "Mapping[str, Any]", flags: "Mapping[st
     overrides = {key: value for key, value in values.items() if value is not None}
     sources = ProcedureSources(name, flags["files"], overrides | parse_settings(flags["settings"], "frame_bytes=128"))
     procedure = plan_procedure(sources)
-    first = procedure.request_run(())
-    assert first is not None
+    first, *_ = samples = procedure.list_samples()
+    for sample_run in samples:
+        plan_run(sources, sample_run)
     if flags["dry_run"]:
-        plan_run(sources, first)
         click.echo(procedure.describe_extent())
         return 0
     outcome = RunOutcome()

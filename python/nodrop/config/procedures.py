@@ -5,12 +5,14 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from nodrop.model.base import Value
+from nodrop.model.choices import PatternKind
 from nodrop.model.trial_event import check_event
 from nodrop.units import parse_pps, parse_ratio, parse_seconds
 
 StreamRate = Annotated[float, Field(gt=0, le=1e9), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 Growth = Annotated[float, Field(ge=0.001, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Time = Annotated[float, Field(gt=0, le=3600), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+LossLimit = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Event = Annotated[str, BeforeValidator(check_event)]
 Loss = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 
@@ -58,3 +60,47 @@ class ScaleOutConfig(Value):
     """Time that the system has to scale out, e.g. `10min`; above 0."""
     return_time: Time = 5
     """Time after the others have left, to scale in; above 0."""
+
+
+class InstancesConfig(Value):
+    """The most instances within an SLA (`nodrop test instances`), see docs/how-to/compare-hypervisors.md."""
+
+    max: int = Field(default=32, ge=1, le=128)
+    """Most instances to measure, each in a chain of its own; 1 to 128."""
+    rate: StreamRate = 10_000
+    """Rate of each instance in each direction, e.g. `10kpps`; above 0."""
+    loss: LossLimit = 0.001
+    """Largest loss ratio of an instance that meets the SLA, e.g. `0.1%`; 0 up to, not including, 100 %."""
+    latency: Time = 0.01
+    """Largest 99th percentile of the latency of an instance that meets the SLA, e.g. `10ms`; above 0."""
+    duration: Time = 5
+    """Duration of the trials that search the number; above 0."""
+    confirmation: Time = 20
+    """Duration of the trial that confirms it, e.g. `60s`; above 0."""
+
+
+class PatternsConfig(Value):
+    """Load patterns compared with flat load (`nodrop test patterns`), see docs/reference/load-patterns.md."""
+
+    kinds: tuple[PatternKind, ...] = ("burst", "sawtooth", "sinusoid", "stair", "random", "poisson")
+    """Load patterns, of those of `pattern.kind`; flat load is measured in any case."""
+
+
+class MigrationConfig(Value):
+    """Migration of a VM (`nodrop test migration`), see docs/how-to/migration.md."""
+
+    migrate: tuple[Event, ...] = ("0s withdraw 0",)
+    """Events that migrate the VM, as in `trial_events`; the first at 0s. They run one after another."""
+    back: tuple[Event, ...] = ("0s restore 0",)
+    """Events that migrate it back, likewise; `[]`: it stays."""
+    rate: StreamRate | None = None
+    """Load during a migration, over all directions, e.g. `100kpps`; null: a share of the least rate that the search
+    before finds. Above 0."""
+    share: Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)] = 0.5
+    """That share, e.g. `50%`; above 0, below 100 %."""
+    compare: bool = True
+    """Whether to search the rate before and after the migrations, and compare them."""
+    steady: Time = 2
+    """Time from the begin of a trial to the migration; above 0."""
+    settle: Time = 3
+    """Time for the migration to end and the traffic to recover, on each way, e.g. `60s`; above 0."""

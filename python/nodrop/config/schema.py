@@ -11,7 +11,13 @@ from nodrop.config.openstack import OpenStackConfig
 from nodrop.config.outputs import ShipConfig
 from nodrop.config.per_side import InterfaceNames, convert_number_to_text, parse_macs, parse_vlans
 from nodrop.config.pool import PoolConfig
-from nodrop.config.procedures import FailoverConfig, ScaleOutConfig
+from nodrop.config.procedures import (
+    FailoverConfig,
+    InstancesConfig,
+    MigrationConfig,
+    PatternsConfig,
+    ScaleOutConfig,
+)
 from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.config.trex import TrexConfig
 from nodrop.model.base import Value
@@ -371,6 +377,12 @@ class Config(Value):
     """The procedure of `nodrop test failover`."""
     scale_out: ScaleOutConfig = ScaleOutConfig()
     """The procedure of `nodrop test scale-out`."""
+    instances: InstancesConfig = InstancesConfig()
+    """The procedure of `nodrop test instances`."""
+    patterns: PatternsConfig = PatternsConfig()
+    """The procedure of `nodrop test patterns`."""
+    migration: MigrationConfig = MigrationConfig()
+    """The procedure of `nodrop test migration`."""
     generator: GeneratorName = "engine"
     """Traffic generator: nodrop's packet `engine`, or a `trex` server."""
     chains: int = Field(default=1, ge=1, le=128)

@@ -5,7 +5,10 @@ from typing import Literal
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.choices import PatternKind
 from nodrop.model.trial_event import PlannedEvent
+
+MILLION = 1_000_000
 
 
 class FailoverPlan(Value):
@@ -68,6 +71,65 @@ class ScaleOutPlan(Value):
     scales_in_pool: bool = False
     """Whether the procedure sets the rate below which nodrop's pool scales in."""
 
+    def count_new_users(self, growth_ratio: float) -> int:
+        """Return the users that join, rounded up; in integers, as 20 · 1.1 > 22."""
+        return max(1, -(-self.user_count * round(growth_ratio * MILLION) // MILLION))
 
-ProcedurePlan = FailoverPlan | ScaleOutPlan
+
+class InstancesPlan(Value):
+    """The settings of a procedure of instances. Source: ETSI GS NFV-PER 001 clause C.3."""
+
+    name: Literal["instances"] = "instances"
+    instance_count_max: int = Field(ge=1)
+    """Most instances to measure."""
+    load_pps: float = Field(gt=0)
+    """Load of each instance in each direction."""
+    direction_count: Literal[1, 2] = 2
+    loss_ratio_max: float = Field(ge=0, lt=1)
+    """Largest loss ratio of an instance that meets the SLA."""
+    latency_max_s: float = Field(gt=0)
+    """Largest 99th percentile of the latency of an instance that meets the SLA."""
+    duration_s: float = Field(gt=0)
+    """Duration of the trials that search."""
+    confirmation_s: float = Field(gt=0)
+    """Duration of the trial with the result."""
+
+
+class PatternsPlan(Value):
+    """The settings of a procedure of load patterns. Source: ETSI GS NFV-PER 001 clause C.5."""
+
+    name: Literal["patterns"] = "patterns"
+    kinds: tuple[PatternKind, ...] = Field(min_length=2)
+    """Load patterns in the order of their runs, the flat one first."""
+    repeat_count: int = Field(ge=1)
+    """Runs of each pattern, in turn."""
+
+
+class MigrationPlan(Value):
+    """The settings of a migration procedure. Source: ETSI GS NFV-PER 001 clause C.1.2.3."""
+
+    name: Literal["migration"] = "migration"
+    migrate: tuple[PlannedEvent, ...] = Field(min_length=1)
+    """Events that migrate a VM; their times count from the first."""
+    back: tuple[PlannedEvent, ...] = ()
+    """Events that migrate it back; empty: it stays."""
+    load_pps: float | None = Field(default=None, gt=0)
+    """Load during a migration, over all directions; None: a share of the rate that a search finds."""
+    load_ratio: float = Field(gt=0, lt=1)
+    """That share."""
+    compares: bool
+    """Whether to search the rate before and after the migrations."""
+    repeat_count: int = Field(ge=1)
+    steady_s: float = Field(gt=0)
+    """Time from the begin of a trial to the migration."""
+    settle_s: float = Field(gt=0)
+    """Time for the migration to end and the traffic to recover, on each way."""
+
+    @property
+    def has_search(self) -> bool:
+        """Whether a search comes before the migrations."""
+        return self.compares or self.load_pps is None
+
+
+ProcedurePlan = FailoverPlan | ScaleOutPlan | InstancesPlan | PatternsPlan | MigrationPlan
 """Settings of any procedure; their `name` tells them apart."""

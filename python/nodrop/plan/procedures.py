@@ -1,14 +1,18 @@
 """Settings of a test procedure from the configuration."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.procedure import FailoverPlan, ScaleOutPlan
+from nodrop.model.choices import PatternKind
+from nodrop.model.procedure import FailoverPlan, InstancesPlan, MigrationPlan, PatternsPlan, ScaleOutPlan
 from nodrop.model.trial_event import PlannedEvent, parse_event
 from nodrop.plan.fixed_rate import check_instance
 from nodrop.plan.frame_sizes import require_one_size
+from nodrop.rates import FixedRate, parse_rate
+from nodrop.units import format_count, format_ratio
 
 
 def plan_failover(config: Config) -> FailoverPlan:
@@ -34,8 +38,8 @@ def plan_failover(config: Config) -> FailoverPlan:
         repeat_count=config.repeat,
         steady_s=failover.steady,
         settle_s=failover.settle,
-        trigger=_parse_events(config, "trigger", failover.trigger),
-        revert=_parse_events(config, "revert", failover.revert),
+        trigger=_parse_events(config, "failover.trigger", failover.trigger, "failover.steady", is_required=True),
+        revert=_parse_events(config, "failover.revert", failover.revert, "failover.settle"),
     )
 
 
@@ -45,10 +49,10 @@ def plan_scale_out(config: Config) -> ScaleOutPlan:
     _check_path(config)
     if not scale_out.growth:
         raise ConfigError("scale_out.growth: empty, so that no users join; write for example [5%, 10%]")
-    return ScaleOutPlan(
+    plan = ScaleOutPlan(
         user_count=scale_out.users,
         user_rate_pps=scale_out.user_rate,
-        growth_ratios=tuple(dict.fromkeys(scale_out.growth)),
+        growth_ratios=tuple(sorted(scale_out.growth)),
         direction_count=_count_directions(config),
         loss_ratio_max=scale_out.loss,
         settle_s=scale_out.settle,
@@ -57,6 +61,64 @@ def plan_scale_out(config: Config) -> ScaleOutPlan:
         scales_in_pool=config.sut == "pool"
         and config.pool.scale_out_loss is not None
         and config.pool.scale_in_rate is None,
+    )
+    for ratio, following in pairwise(plan.growth_ratios):
+        if (count := plan.count_new_users(ratio)) == plan.count_new_users(following):
+            raise ConfigError(
+                f"scale_out.growth: {format_ratio(ratio)} and {format_ratio(following)} add "
+                f"{format_count(count, 'user')} each; write values that differ, or more scale_out.users"
+            )
+    return plan
+
+
+def plan_instances(config: Config) -> InstancesPlan:
+    """Return the settings of the procedure of instances. Raises ConfigError if values contradict each other."""
+    instances = config.instances
+    require_one_size(config)
+    if config.sut == "pool":
+        raise ConfigError("sut: a pool is one chain, whose instances share the load; write sut: vnf-l2")
+    if instances.confirmation < instances.duration:
+        raise ConfigError(
+            f"instances.confirmation: {instances.confirmation:g} s is shorter than instances.duration "
+            f"({instances.duration:g} s); write at least as much"
+        )
+    return InstancesPlan(
+        instance_count_max=instances.max,
+        load_pps=instances.rate,
+        direction_count=_count_directions(config),
+        loss_ratio_max=instances.loss,
+        latency_max_s=instances.latency,
+        duration_s=instances.duration,
+        confirmation_s=instances.confirmation,
+    )
+
+
+def plan_patterns(config: Config) -> PatternsPlan:
+    """Return the settings of the procedure of load patterns. Raises ConfigError without a pattern."""
+    require_one_size(config)
+    kinds: tuple[PatternKind, ...] = tuple(dict.fromkeys(("flat", *config.patterns.kinds)))
+    if len(kinds) == 1:
+        raise ConfigError("patterns.kinds: nothing to compare with flat load; write for example [burst, poisson]")
+    if isinstance(parse_rate(config.rate), FixedRate):
+        raise ConfigError(f"rate: a load pattern is compared by a search, not at {config.rate}; write rate: ndr_pdr")
+    return PatternsPlan(kinds=kinds, repeat_count=config.repeat)
+
+
+def plan_migration(config: Config) -> MigrationPlan:
+    """Return the settings of the migration procedure. Raises ConfigError if values contradict each other."""
+    migration = config.migration
+    _check_path(config)
+    if isinstance(parse_rate(config.rate), FixedRate):
+        raise ConfigError(f"rate: the searches of a migration do not use {config.rate}; write migration.rate")
+    return MigrationPlan(
+        migrate=_parse_events(config, "migration.migrate", migration.migrate, "migration.steady", is_required=True),
+        back=_parse_events(config, "migration.back", migration.back, "migration.settle"),
+        load_pps=migration.rate,
+        load_ratio=migration.share,
+        compares=migration.compare,
+        repeat_count=config.repeat,
+        steady_s=migration.steady,
+        settle_s=migration.settle,
     )
 
 
@@ -70,16 +132,25 @@ def _count_directions(config: Config) -> Literal[1, 2]:
     return 2 if config.bidirectional else 1
 
 
-def _parse_events(config: Config, name: str, texts: Sequence[str]) -> tuple[PlannedEvent, ...]:
-    """Return events in the order of their times. Raises ConfigError for those that are no trigger or way back."""
-    key, before = f"failover.{name}", {"trigger": "failover.steady", "revert": "failover.settle"}[name]
+def _parse_events(
+    config: Config, key: str, texts: Sequence[str], key_before: str, *, is_required: bool = False
+) -> tuple[PlannedEvent, ...]:
+    """Return events in the order of their times. Raises ConfigError for those that do not change the path.
+
+    Args:
+        config: the configuration.
+        key: that of the events.
+        texts: its value.
+        key_before: that of the time before the first event.
+        is_required: whether there is at least one.
+    """
     events = sorted((parse_event(text) for text in texts), key=lambda event: event.at_s)
-    if name == "trigger" and not events:
-        raise ConfigError(f"{key}: empty, so that nothing fails; write for example ['0s kill 0']")
+    if is_required and not events:
+        raise ConfigError(f"{key}: empty, so that nothing happens; write for example ['0s withdraw 0']")
     if events and events[0].at_s:
         raise ConfigError(
             f"{key}: the first event is at {events[0].at_s:g} s, not at 0 s; write '{events[0].write(0)}', and set "
-            f"{before} for the time before it"
+            f"{key_before} for the time before it"
         )
     for event in events:
         if event.changes_load:

@@ -37,6 +37,11 @@ class Procedure(ABC):
             results: those of all runs of the procedure so far, in order, failed ones included.
         """
 
+    def list_samples(self) -> Sequence[RunRequest]:
+        """Return a run of each kind, whose configurations are checked before the first run."""
+        first = self.request_run(())
+        return [first] if first else []
+
     @abstractmethod
     def find_shortfall(self, results: Sequence[RunResult]) -> str | None:
         """Return why the results of all runs give no answer, and the remedy; None if they do."""

@@ -14,8 +14,8 @@ from nodrop.model.base import Value
 from nodrop.model.procedure import FailoverPlan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult
-from nodrop.model.trial_event import PlannedEvent
 from nodrop.procedure.base import RETRY_MAX, Procedure, RunRequest
+from nodrop.procedure.two_way_trial import TwoWayTrial, schedule_two_ways
 from nodrop.units import format_count, format_ns, format_pps, format_seconds, format_time_limit
 
 PER_MILLE = 1000
@@ -210,7 +210,7 @@ class FailoverProcedure(Procedure):
     def describe_extent(self) -> str:
         """Return the runs of a round, their events and the SLA."""
         plan = self.plan
-        runs = f"{format_count(plan.repeat_count, 'run')} of {format_seconds(compute_trial_s(plan))}"
+        runs = f"{format_count(plan.repeat_count, 'run')} of {format_seconds(_schedule_trial(plan).duration_s)}"
         streams = format_count(plan.stream_count, "stream")
         if plan.has_growth:
             runs, streams = f"{runs} in each round", f"{plan.stream_count} to {plan.stream_count_max} streams"
@@ -247,25 +247,14 @@ def name_round(stream_count: int) -> str:
     return format_count(stream_count, "stream")
 
 
-def compute_trial_s(plan: FailoverPlan) -> float:
-    """Return the duration of each trial: steady, the trigger, time to settle, and the same for the way back."""
-    way_back_s = _compute_last_s(plan.revert) + plan.settle_s if plan.revert else 0.0
-    return plan.steady_s + _compute_last_s(plan.trigger) + plan.settle_s + way_back_s
-
-
 def make_failover_settings(plan: FailoverPlan, stream_count: int) -> dict[str, object]:
     """Return the configuration keys of a run with a number of streams."""
     flow_count = stream_count * plan.direction_count
-    back_s = plan.steady_s + _compute_last_s(plan.trigger) + plan.settle_s
     return {
         "rate": f"{flow_count * plan.stream_rate_pps / 1e3:.9g}kpps",
-        "duration": compute_trial_s(plan),
         "traffic.streams": stream_count,
         "flow_count": flow_count,
-        "trial_events": [
-            *(event.write(event.at_s + plan.steady_s) for event in plan.trigger),
-            *(event.write(event.at_s + back_s) for event in plan.revert),
-        ],
+        **_schedule_trial(plan).make_settings(),
     }
 
 
@@ -426,5 +415,5 @@ def _build_convergence(
     )
 
 
-def _compute_last_s(events: Sequence[PlannedEvent]) -> float:
-    return max((event.at_s for event in events), default=0.0)
+def _schedule_trial(plan: FailoverPlan) -> TwoWayTrial:
+    return schedule_two_ways(plan.trigger, plan.revert, plan.steady_s, plan.settle_s)

@@ -3,6 +3,7 @@
 Source: ETSI GS NFV-PER 001 clause C.1.2.1.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,7 +20,6 @@ from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 BASELINE = "baseline"
 """Variant of the run that searches the load of the existing users."""
 BASELINE_GOAL = "SLA"
-PER_MILLE = 1000
 SECOND_S = 1.0
 """The SLA is judged in whole seconds from the growth."""
 LOWER_RATIO = 0.98
@@ -53,6 +53,8 @@ class ScaleOutStep(Value):
 
     run_id: str
     growth_ratio: float
+    user_rate_pps: float
+    """Load of a user in each direction."""
     before: UserService
     existing: UserService
     new: UserService
@@ -62,6 +64,10 @@ class ScaleOutStep(Value):
     """Time from the growth until an instance was started; None if none was, or if that is not known."""
     restored_s: float | None
     """Time from the growth until the end of the last second that missed the SLA; 0: none did; None: the last did."""
+    is_overload: bool = False
+    """Whether an instance was started before the growth."""
+    is_lost_known: bool = True
+    """Whether every lost frame has a place in the timeline; if not, counts of lost frames are lower bounds."""
     is_relapse: bool = False
     """Whether a second met the SLA between two that missed it."""
     is_suspect: bool = False
@@ -99,7 +105,7 @@ class ScaleOutReport(Value):
     """Load of a user in each direction; None before the baseline is known."""
     steps: tuple[ScaleOutStep, ...]
     overloads: tuple[ScaleOutStep, ...] = ()
-    """Runs that do not count: their existing users alone missed the SLA before the growth."""
+    """Runs that do not count: their existing users alone were too many before the growth."""
     undecided: tuple[ScaleOutStep, ...] = ()
     """Runs that do not count: tester or host may be why a restored SLA was missed again."""
     latest_unused_count: int = 0
@@ -152,16 +158,27 @@ class ScaleOutProcedure(Procedure):
             return None
         if report.user_rate_pps is None:
             return "the search found no load that the existing users may have; write scale_out.user_rate"
-        if report.undecided:
-            runs = format_count(len(report.undecided), "run")
+        last_id = results[-1].run_id if results else ""
+        if report.overloads and report.overloads[-1].run_id == last_id:
+            rate = format_pps(report.overloads[-1].user_rate_pps)
             return (
-                f"{runs} missed a restored SLA again, and the tester or other work may be why; stop other work, or "
-                "raise scale_out.loss"
+                f"the existing users alone lose too much at {rate} each, so that no growth can be measured; write a "
+                "lower scale_out.user_rate"
             )
-        return (
-            f"the existing users alone miss the SLA at {format_pps(report.user_rate_pps)} each, so that no growth can "
-            "be measured; write a lower scale_out.user_rate"
-        )
+        runs = format_count(report.latest_unused_count, "run")
+        if report.undecided and report.undecided[-1].run_id == last_id:
+            return (
+                f"{runs} in a row do not count, as the tester or other work may be why a restored SLA was missed "
+                "again; stop other work, or raise scale_out.loss"
+            )
+        return f"{runs} in a row did not measure a growth; 'nodrop show' has their reasons"
+
+    def list_samples(self) -> Sequence[RunRequest]:
+        """Return a run of each kind."""
+        first = self.request_run(())
+        ratio = self.plan.growth_ratios[0]
+        growth = RunRequest(make_growth_settings(self.plan, self.plan.user_rate_pps or 1.0, ratio), "", 1, 1)
+        return [growth] if first is None else [first, growth]
 
     def describe_extent(self) -> str:
         """Return the runs."""
@@ -170,11 +187,6 @@ class ScaleOutProcedure(Procedure):
         search = "a search, then " if plan.user_rate_pps is None else ""
         growths = ", ".join(format_ratio(ratio) for ratio in plan.growth_ratios)
         return f"{search}{runs}: {format_count(plan.user_count, 'user')}, joined by {growths}"
-
-
-def count_new_users(plan: ScaleOutPlan, growth_ratio: float) -> int:
-    """Return the users that join, rounded up."""
-    return max(1, -(-plan.user_count * round(growth_ratio * PER_MILLE) // PER_MILLE))
 
 
 def name_step(growth_ratio: float) -> str:
@@ -202,7 +214,7 @@ def make_baseline_settings(plan: ScaleOutPlan) -> dict[str, Any]:
 
 def make_growth_settings(plan: ScaleOutPlan, user_rate_pps: float, growth_ratio: float) -> dict[str, Any]:
     """Return the configuration keys of the run of a growth."""
-    user_count = plan.user_count + count_new_users(plan, growth_ratio)
+    user_count = plan.user_count + plan.count_new_users(growth_ratio)
     load_pps = user_rate_pps * plan.direction_count
     settings: dict[str, Any] = {
         "rate": f"{user_count * load_pps / 1e3:.9g}kpps",
@@ -232,7 +244,7 @@ def build_scale_out_report(plan: ScaleOutPlan, results: Sequence[RunResult]) -> 
             user_rate_pps = _find_user_rate(plan, result)
             is_used = user_rate_pps is not None
         elif step := _evaluate_run(plan, result):
-            if not _meets(plan, step.before):
+            if step.is_overload or not _meets(plan, step.before):
                 overloads.append(step)
                 if user_rate_pps and plan.user_rate_pps is None:
                     user_rate_pps *= LOWER_RATIO
@@ -256,7 +268,7 @@ def list_cautions(report: ScaleOutReport) -> Iterator[str]:
     """Yield what speaks against the figures, and growths that did not serve all users alike."""
     if report.overloads:
         runs = format_count(len(report.overloads), "run does", "runs do")
-        yield f"{runs} not count: the existing users alone missed the SLA before the growth"
+        yield f"{runs} not count: the existing users alone lost too much before the growth, or started an instance"
     if report.undecided:
         runs = format_count(len(report.undecided), "run does", "runs do")
         yield f"{runs} not count: the tester or other work may be why a restored SLA was missed again there"
@@ -266,6 +278,8 @@ def list_cautions(report: ScaleOutReport) -> Iterator[str]:
         if difference > SIMILAR_RATIO:
             existing, new = (format_ratio(1 - each.success_ratio) for each in (step.existing, step.new))
             yield f"+{growth}: existing users lost {existing} of their frames, new ones {new}"
+        if not step.is_lost_known:
+            yield f"+{growth}: more gaps than the tester records; counts of lost frames are lower limits"
         if step.added_count and step.scale_in_s is None:
             yield f"+{growth}: the added instances stayed in service after the users had left"
 
@@ -297,10 +311,10 @@ def _meets(plan: ScaleOutPlan, service: UserService) -> bool:
 
 def _find_user_rate(plan: ScaleOutPlan, result: RunResult) -> float | None:
     """Return the load of a user at the lower bound of the search, for each direction."""
-    lower = next((goal.lower for goal in result.goals if goal.goal.label == BASELINE_GOAL), None)
-    if lower is None or result.status is not Status.COMPLETE:
+    goal = next((each for each in result.goals if each.goal.label == BASELINE_GOAL), None)
+    if goal is None or goal.lower is None or not goal.is_resolved or result.status is not Status.COMPLETE:
         return None
-    return lower.load_pps / plan.user_count / plan.direction_count
+    return goal.lower.load_pps / plan.user_count / plan.direction_count
 
 
 def _evaluate_run(plan: ScaleOutPlan, result: RunResult) -> ScaleOutStep | None:
@@ -316,17 +330,21 @@ def _evaluate_run(plan: ScaleOutPlan, result: RunResult) -> ScaleOutStep | None:
         [event for event in trial.events if event.name.startswith(action)] for action in ("scale-out", "scale-in")
     )
     added_count = sum(event.end_s < departure_s for event in outs) - sum(event.end_s < departure_s for event in ins)
-    ratios = {name_step(ratio): ratio for ratio in plan.growth_ratios}
+    new_count = new.stream_count // plan.direction_count
+    growth_ratio = next(ratio for ratio in plan.growth_ratios if plan.count_new_users(ratio) == new_count)
     misses = _list_misses(plan, trial, growth_s, departure_s)
     return ScaleOutStep(
         run_id=result.run_id,
-        growth_ratio=ratios[result.plan.variant],
+        growth_ratio=growth_ratio,
+        user_rate_pps=trial.trial.load_phases[0].loads_pps[0],
         before=_build_service(plan, before),
         existing=_build_service(plan, existing),
         new=_build_service(plan, new),
         lost_count=existing.lost_count + new.lost_count,
         detected_s=next((event.begin_s - growth_s for event in outs if event.begin_s >= growth_s), None),
         restored_s=_compute_restored_s(misses),
+        is_overload=any(event.begin_s < growth_s for event in outs),
+        is_lost_known=all(phase.is_lost_known for phase in phases),
         is_relapse=_has_relapse(misses),
         is_suspect=trial.validity.verdict is not ValidityStatus.VALID,
         instance_count=_count_running(result, added_count),
@@ -351,16 +369,19 @@ def _build_service(plan: ScaleOutPlan, counts: PhaseCounts) -> UserService:
 
 
 def _list_misses(plan: ScaleOutPlan, trial: TrialResult, begin_s: float, end_s: float) -> list[bool]:
-    """Return for each second from the growth to the departure whether it missed the SLA."""
-    counts: dict[int, list[int]] = {}
-    windows = trial.windows
-    starts_s = (0.0, *windows.end_s[:-1])
-    for position, start_s in enumerate(starts_s):
-        if begin_s <= start_s < end_s:
-            second = counts.setdefault(int((start_s - begin_s) / SECOND_S), [0, 0])
-            second[0] += sum(series[position] for series in windows.offered_count)
-            second[1] += sum(series[position] for series in windows.lost_count)
-    return [lost > plan.loss_ratio_max * offered for _, (offered, lost) in sorted(counts.items())]
+    """Return for each second from the growth to the departure whether too many of the frames sent in it were lost."""
+    lost_counts = [0.0] * max(1, math.ceil((end_s - begin_s) / SECOND_S))
+    for stream in trial.streams:
+        for run in stream.loss_timeline:
+            # Frames without one before or after them were lost from the begin of the stream, or to its end.
+            first_s = run.before.sent_ns / 1e9 if run.before else (begin_s if stream.change_sequences[0] == 0 else 0.0)
+            last_s = run.after.sent_ns / 1e9 if run.after else trial.duration_s
+            for number in range(run.count):
+                sent_s = first_s + (last_s - first_s) * (number + 1) / (run.count + 1)
+                if begin_s <= sent_s < end_s:
+                    lost_counts[int((sent_s - begin_s) / SECOND_S)] += 1
+    load_pps = sum(trial.trial.load_phases[1].loads_pps)
+    return [lost_count > plan.loss_ratio_max * load_pps * SECOND_S for lost_count in lost_counts]
 
 
 def _compute_restored_s(misses: Sequence[bool]) -> float | None:

@@ -7,14 +7,18 @@ from nodrop.config.load import Source, build_config, load_with_sources
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Plan
-from nodrop.plan.procedures import plan_failover, plan_scale_out
+from nodrop.plan.procedures import plan_failover, plan_instances, plan_migration, plan_patterns, plan_scale_out
 from nodrop.procedure.base import Procedure, RunRequest
 from nodrop.procedure.failover import FailoverProcedure
+from nodrop.procedure.instances import InstancesProcedure
+from nodrop.procedure.migration import MigrationProcedure
+from nodrop.procedure.patterns import PatternsProcedure
 from nodrop.procedure.scale_out import ScaleOutProcedure
 from nodrop.run.local_planning import make_plans
 from nodrop.system.yaml_reader import Key
 
 POOL = "pool"
+EXPECT: Key = ("expect",)
 
 
 class ProcedureKind(NamedTuple):
@@ -33,18 +37,19 @@ class ProcedureKind(NamedTuple):
 KINDS: Mapping[str, ProcedureKind] = {
     "failover": ProcedureKind(
         make=lambda config: FailoverProcedure(plan_failover(config)),
-        defaults={"bidirectional": False, "repeat": 5},
+        defaults={"sut": POOL, "bidirectional": False, "repeat": 5},
         pool_defaults={"pool.selection": "standby"},
         substitutes={
             ("rate",): "failover.streams and failover.stream_rate",
             ("duration",): "failover.steady and failover.settle",
             ("trial_events",): "failover.trigger and failover.revert",
             ("traffic", "streams"): "failover.streams",
+            ("flow_count",): "failover.streams",
         },
     ),
     "scale-out": ProcedureKind(
         make=lambda config: ScaleOutProcedure(plan_scale_out(config)),
-        defaults={"bidirectional": False},
+        defaults={"sut": POOL, "bidirectional": False},
         pool_defaults={
             "pool.instances": 1,
             "pool.spares": 2,
@@ -58,11 +63,49 @@ KINDS: Mapping[str, ProcedureKind] = {
             ("duration",): "scale_out.settle, scale_out.hold and scale_out.return_time",
             ("trial_events",): "scale_out.growth",
             ("traffic", "streams"): "scale_out.users",
+            ("flow_count",): "scale_out.users",
+            ("goals",): "scale_out.loss",
+            ("search", "final_trial_duration"): "scale_out.settle",
             ("repeat",): "scale_out.growth, whose every value is a run",
         },
     ),
+    "instances": ProcedureKind(
+        make=lambda config: InstancesProcedure(plan_instances(config)),
+        defaults={"networks": "vlan", "vnf.backend": "af_packet"},
+        pool_defaults={},
+        substitutes={
+            ("rate",): "instances.rate, for each instance",
+            ("duration",): "instances.duration and instances.confirmation",
+            ("chains",): "instances.max",
+            ("repeat",): "instances.confirmation",
+            ("trial_events",): "instances.rate, which does not change in a trial",
+        },
+    ),
+    "patterns": ProcedureKind(
+        make=lambda config: PatternsProcedure(plan_patterns(config)),
+        defaults={},
+        pool_defaults={},
+        substitutes={
+            ("pattern", "kind"): "patterns.kinds",
+            ("trial_events",): "'nodrop run --at' for one trial with events",
+        },
+    ),
+    "migration": ProcedureKind(
+        make=lambda config: MigrationProcedure(plan_migration(config)),
+        defaults={"sut": POOL, "repeat": 5},
+        pool_defaults={
+            "pool.selection": "standby",
+            "pool.move_delay": 0.35,
+            "migration.rate": 2000,
+            "migration.compare": False,
+        },
+        substitutes={
+            ("duration",): "migration.steady and migration.settle",
+            ("trial_events",): "migration.migrate and migration.back",
+        },
+    ),
 }
-"""Procedures by name: a pool is the default SUT of all."""
+"""Procedures by name."""
 
 
 class ProcedureSources(NamedTuple):
@@ -75,15 +118,18 @@ class ProcedureSources(NamedTuple):
     def list_defaults(self) -> Mapping[str, Any]:
         """Return the defaults for the SUT of the configuration. Raises ConfigError."""
         kind = KINDS[self.name]
-        defaults = {"sut": POOL, **kind.defaults}
-        sut = build_config(self.files, self.overrides, defaults).sut
-        return {**defaults, **kind.pool_defaults} if sut == POOL else defaults
+        sut = build_config(self.files, self.overrides, kind.defaults).sut
+        return {**kind.defaults, **kind.pool_defaults} if sut == POOL else kind.defaults
 
 
 def plan_procedure(sources: ProcedureSources) -> Procedure:
     """Return the procedure. Raises ConfigError for values that contradict each other."""
     kind = KINDS[sources.name]
     loaded = load_with_sources(sources.files, sources.overrides, sources.list_defaults())
+    if loaded.config.expect:
+        raise ConfigError(
+            f"{loaded.keys[EXPECT].locate(EXPECT)}: 'nodrop test {sources.name}' has a verdict of its own; remove it"
+        )
     for key, substitutes in kind.substitutes.items():
         value = loaded.keys.get(key)
         if value and value.source_key == key and ".".join(key) not in kind.defaults:

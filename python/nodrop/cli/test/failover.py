@@ -45,7 +45,7 @@ KEYS = {
     help="Event that restores the path, the first at 0s.  [default: 0s start 0]",
 )
 @click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Repeats of each round.  [default: 5]")
-@procedure_options
+@procedure_options("pool")
 def failover(**flags: Any) -> int:
     """Measure how soon streams arrive again after a failure, and how many do within an SLA.
 

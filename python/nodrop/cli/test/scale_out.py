@@ -29,12 +29,15 @@ KEYS = {
 @click.option("--users", type=click.IntRange(min=1), metavar="N", help="Existing users.  [default: 20]")
 @click.option("--user-rate", metavar="RATE", help="Rate of a user.  [default: found by a search]")
 @click.option(
-    "--growth", multiple=True, metavar="RATIO", help="Users that join, repeatable.  [default: 5, 10, 15, 20 %]"
+    "--growth",
+    multiple=True,
+    metavar="RATIO",
+    help="Users that join, as a share of the existing ones, repeatable.  [default: 5, 10, 15, 20 %]",
 )
 @click.option("--loss", metavar="RATIO", help="Largest loss of a second within the SLA.  [default: 0.1%]")
 @click.option("--settle", metavar="TIME", help="Time before users join.  [default: 5s]")
 @click.option("--hold", metavar="TIME", help="Time that the system has to scale out.  [default: 20s]")
-@procedure_options
+@procedure_options("pool")
 def scale_out(**flags: Any) -> int:
     """Let users join a system at its limit, and measure when it serves all of them.
 

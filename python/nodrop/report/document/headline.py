@@ -225,7 +225,8 @@ def _assess_run(result: RunResult) -> tuple[Tone, list[str]]:
         return "caution", reasons
     warnings = len(list_warnings(result))
     also = f", {format_count(warnings, 'remark')} below" if warnings else ""
-    return "good", [f"{format_count(len(result.trials), 'trial')} made, each figure confirmed on both sides{also}"]
+    confirmed = "" if result.fixed_trial else ", each figure confirmed on both sides"
+    return "good", [f"{format_count(len(result.trials), 'trial')} made{confirmed}{also}"]
 
 
 def _list_goal_doubts(result: RunResult) -> Iterator[str]:

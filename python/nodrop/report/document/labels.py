@@ -85,7 +85,8 @@ def name_runs(results: Sequence[RunResult]) -> tuple[str, ...]:
     for names in candidates:
         if len(set(names)) == len(results) and all(names):
             return tuple(names)
-    return tuple(f"{number}: {name}" for number, name in enumerate(labeled, 1))
+    variants = [result.plan.variant for result in results]
+    return tuple(f"{number}: {name}" for number, name in enumerate(variants if all(variants) else labeled, 1))
 
 
 def format_time(measured: RunResult | Suite) -> str:

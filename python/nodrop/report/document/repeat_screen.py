@@ -84,6 +84,11 @@ def _build_answer(suite: Suite, results: Sequence[RunResult], comparison: Compar
 
 
 def _describe_suite(suite: Suite, results: Sequence[RunResult]) -> Iterator[Paragraph]:
+    if suite.procedure:
+        frames, *_ = describe_traffic(results[0].plan.traffic).partition(",")
+        yield Paragraph(text=f"{format_sut_name(results[0])}, {frames}")
+        yield build_suite_status(suite, describe_runs(suite), results)
+        return
     suts = {result.plan.variant: format_sut_name(result) for result in results}
     named = [f"{variant} {sut}" for variant, sut in sorted(suts.items())] if len(suts) > 1 else list(suts.values())
     plan = results[0].plan

@@ -73,7 +73,7 @@ HARMLESS_VALUES: dict[str, tuple[object, ...]] = {
 """Values without effect, as in a complete default configuration."""
 
 WARM_START = "search.warm_start"
-EVENT_LISTS = ("trial_events", "failover.trigger", "failover.revert")
+EVENT_LISTS = ("trial_events", "failover.trigger", "failover.revert", "migration.migrate", "migration.back")
 RUN_ID = re.compile(r"latest|[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
 
 

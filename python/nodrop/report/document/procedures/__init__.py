@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from nodrop.model.procedure import FailoverPlan
+from nodrop.model.procedure import FailoverPlan, InstancesPlan, MigrationPlan, PatternsPlan
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.report.document.blocks import Section
-from nodrop.report.document.procedures import failover, scale_out
+from nodrop.report.document.procedures import failover, instances, migration, patterns, scale_out
 from nodrop.report.document.procedures.base import ProcedureView
 
 __all__ = ["ProcedureView", "build_procedure_section", "view_procedure"]
@@ -19,6 +19,12 @@ def view_procedure(suite: Suite, results: Sequence[RunResult]) -> ProcedureView 
         return None
     if isinstance(plan, FailoverPlan):
         return failover.build_view(plan, results)
+    if isinstance(plan, MigrationPlan):
+        return migration.build_view(plan, results)
+    if isinstance(plan, PatternsPlan):
+        return patterns.build_view(plan, results)
+    if isinstance(plan, InstancesPlan):
+        return instances.build_view(plan, results)
     return scale_out.build_view(plan, results)
 
 

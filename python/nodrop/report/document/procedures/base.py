@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from nodrop.charts.base import Chart
 from nodrop.formatting.flags import DISTURBANCES
-from nodrop.model.result import RunResult
+from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import ValidityStatus
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph
-from nodrop.units import format_count
+from nodrop.units import format_count, format_seconds
 
 
 class ProcedureView(NamedTuple):
@@ -30,7 +30,8 @@ class ProcedureView(NamedTuple):
 
 def list_suspects(results: Sequence[RunResult]) -> tuple[str, ...]:
     """Return the number of suspect trials and their doubts in a sentence; nothing without any."""
-    trials = [result.fixed_trial for result in results if result.fixed_trial]
+    complete = (result for result in results if result.status is Status.COMPLETE)
+    trials = [result.fixed_trial for result in complete if result.fixed_trial]
     suspect = [trial for trial in trials if trial.validity.verdict is not ValidityStatus.VALID]
     if not suspect:
         return ()
@@ -59,3 +60,8 @@ def find_median(values: Iterable[float | None]) -> float | None:
 def make_time_cell(time_s: float | None) -> Cell:
     """Return a time as a cell."""
     return Cell(text="0", key=0) if time_s == 0 else cells.make_latency_cell(None if time_s is None else time_s * 1e9)
+
+
+def make_seconds_cell(time_s: float | None) -> Cell:
+    """Return a duration in whole or tenths of a second as a cell."""
+    return cells.NOTHING if time_s is None else Cell(text=format_seconds(time_s), key=time_s)

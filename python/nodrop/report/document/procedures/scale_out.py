@@ -21,6 +21,7 @@ from nodrop.report.document.procedures.base import (
     ProcedureView,
     build_deviations,
     list_suspects,
+    make_seconds_cell,
     title_chart,
 )
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds
@@ -44,7 +45,7 @@ DETAIL_COLUMNS = (
     cells.make_number_column("of new", "ns"),
     cells.make_number_column("efficacy"),
     cells.make_number_column("scale-in after", "s"),
-    cells.make_number_column("lost on it", "frames"),
+    cells.make_number_column("lost afterwards", "frames"),
 )
 
 
@@ -66,7 +67,11 @@ def build_view(plan: ScaleOutPlan, results: Sequence[RunResult]) -> ProcedureVie
 
 def _describe_users(report: ScaleOutReport) -> str:
     users = format_count(report.plan.user_count, "user")
-    return f"{users} with {format_pps(report.user_rate_pps)} each" if report.user_rate_pps else users
+    rates_pps = sorted({step.user_rate_pps for step in report.steps})
+    if not rates_pps:
+        return users
+    lowest = f"{format_pps(rates_pps[0])} to " if len(rates_pps) > 1 else ""
+    return f"{users} with {lowest}{format_pps(rates_pps[-1])} each"
 
 
 def _build_cards(report: ScaleOutReport) -> Iterator[Card]:
@@ -142,7 +147,7 @@ def _build_growth_row(step: ScaleOutStep) -> tuple[Cell, ...]:
     return (
         cells.make_text_cell(f"+{format_ratio(step.growth_ratio)}"),
         Cell(text=restored[0], tone=restored[1]),
-        _make_seconds_cell(step.restored_s or None),
+        make_seconds_cell(step.restored_s or None),
         cells.make_loss_cell(step.lost_count),
         _make_success_cell(step.existing.success_ratio),
         _make_success_cell(step.new.success_ratio),
@@ -156,12 +161,12 @@ def _build_detail_row(step: ScaleOutStep) -> tuple[Cell, ...]:
     return (
         cells.make_text_cell(f"+{format_ratio(step.growth_ratio)}"),
         cells.make_number_cell(step.existing.user_count + step.new.user_count),
-        _make_seconds_cell(step.detected_s),
+        make_seconds_cell(step.detected_s),
         cells.make_latency_cell(step.before.response_ns),
         cells.make_latency_cell(step.existing.response_ns),
         cells.make_latency_cell(step.new.response_ns),
         cells.NOTHING if efficacy is None else Cell(text=f"{efficacy:.3g}", key=efficacy),
-        _make_seconds_cell(step.scale_in_s),
+        make_seconds_cell(step.scale_in_s),
         cells.make_loss_cell(step.return_lost_count),
     )
 
@@ -174,7 +179,3 @@ def _make_change_cell(change: float) -> Cell:
 def _make_success_cell(ratio: float) -> Cell:
     """Return a share rounded down, so that a lost frame never shows as 100 %."""
     return Cell(text="100 %" if ratio == 1 else f"{min(ratio * 100, 99.99):.2f} %", key=ratio)
-
-
-def _make_seconds_cell(time_s: float | None) -> Cell:
-    return cells.NOTHING if time_s is None else Cell(text=format_seconds(time_s), key=time_s)
