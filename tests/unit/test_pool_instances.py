@@ -57,7 +57,7 @@ def test_seconds_are_those_of_the_trial_however_late_the_rule_is_applied(machine
     machine.pass_seconds(0.7, 10, 10)
     assert scaler.count_second([1]) is None
     machine.pass_seconds(2.0, 10, 10)
-    assert scaler.count_second([1]) == (20, 20)
+    assert scaler.count_second([1]) == (20, 20, 2.7)
     assert scaler.next_ns == BEGIN_NS + 3 * SECOND_NS
     scaler.join(2)
     assert scaler.next_ns == BEGIN_NS + round(2.9 * SECOND_NS)
@@ -82,17 +82,37 @@ def test_a_second_with_fewer_frames_than_the_rate_is_idle(machine: Machine) -> N
         assert second
         idle.append(scaler.is_idle(second))
     assert idle == [False, False, True]
+    machine.pass_seconds(0.03, 63, 0)
+    machine.pass_seconds(0.98, 2058, 0)
+    late = scaler.count_second([1])
+    machine.pass_seconds(0.99, 2079, 0)
+    short = scaler.count_second([1])
+    assert late and short and not scaler.is_idle(late) and not scaler.is_idle(short)
+
+
+def test_a_second_in_which_an_instance_joined_is_not_judged(machine: Machine) -> None:
+    scaler = Autoscaler(ScaleOut(loss_ratio=0.01, delay_s=0.5), BEGIN_NS)
+    scaler.count_second([1])
+    machine.pass_seconds(1, 2000, 500)
+    assert scaler.count_second([1])
+    scaler.join(1)
+    machine.pass_seconds(0.5, 1000, 250)
+    scaler.end_join()
+    machine.pass_seconds(0.5, 1000, 0)
+    assert scaler.count_second([1]) is None
+    machine.pass_seconds(1, 2000, 0)
+    assert scaler.count_second([1]) == (2000, 0, 1)
 
 
 def test_an_instance_counts_from_its_first_whole_second(machine: Machine) -> None:
     scaler = Autoscaler(ScaleOut(loss_ratio=0.01, delay_s=0.0), BEGIN_NS)
     scaler.count_second([1])
     machine.pass_seconds(1, 100, 0)
-    assert scaler.count_second([1, 2]) == (100, 0)
+    assert scaler.count_second([1, 2]) == (100, 0, 1)
     machine.pass_seconds(1, 100, 0)
-    assert scaler.count_second([1, 2]) == (200, 0)
+    assert scaler.count_second([1, 2]) == (200, 0, 1)
     machine.pass_seconds(1, 100, 0)
-    assert scaler.count_second([2]) == (100, 0)
+    assert scaler.count_second([2]) == (100, 0, 1)
 
 
 def test_counters_are_read_from_the_memory_file_of_a_process() -> None:

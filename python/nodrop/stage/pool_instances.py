@@ -104,7 +104,7 @@ class PoolInstances:
         if (joining := autoscaler.joining) and autoscaler.ready_ns <= time.time_ns():
             self._put_in_service(joining.instance)
             self._done.append(_record(joining, joining.at_ns))
-            autoscaler.joining = None
+            autoscaler.end_join()
         running = {number: child for number, child in self._children.items() if not child.has_ended()}
         second = autoscaler.count_second(child.pid for child in running.values())
         if second is None or autoscaler.joining:
@@ -179,6 +179,15 @@ class _FrameCounts(NamedTuple):
     """Dropped for lack of capacity."""
 
 
+class SecondCounts(NamedTuple):
+    """Frames of the running instances in a second, which the rule may see a little late."""
+
+    arrived_count: int
+    dropped_count: int
+    length_s: float
+    """Time between the counts."""
+
+
 class Autoscaler:
     """The rule by which a pool scales during a trial, and the instance that it is adding."""
 
@@ -187,6 +196,7 @@ class Autoscaler:
         self._rule = rule
         self._period_end_ns = begin_ns
         self._before: dict[int, _FrameCounts] = {}
+        self._before_ns = self._joined_ns = begin_ns
         self.joining: InstanceChange | None = None
         """The instance that was started and takes no flows yet."""
 
@@ -204,32 +214,40 @@ class Autoscaler:
         """Begin to add an instance."""
         self.joining = InstanceChange(at_ns=time.time_ns(), action="scale-out", instance=instance)
 
-    def count_second(self, pids: Iterable[int]) -> _FrameCounts | None:
-        """Return the frames of the second that has ended; None before its end, and if no earlier count is known.
+    def end_join(self) -> None:
+        """Count whole seconds from now, in which the instance takes flows."""
+        self.joining, self._joined_ns = None, time.time_ns()
+
+    def count_second(self, pids: Iterable[int]) -> SecondCounts | None:
+        """Return the frames of the second that has ended; None before its end, and if an instance joined during it.
 
         Args:
             pids: the processes of the running instances; those that run for less than the second do not count.
         """
-        if time.time_ns() < self._period_end_ns:
+        now_ns = time.time_ns()
+        if now_ns < self._period_end_ns:
             return None
-        while self._period_end_ns <= time.time_ns():
+        while self._period_end_ns <= now_ns:
             self._period_end_ns += RULE_PERIOD_NS
+        begin_ns, self._before_ns = self._before_ns, now_ns
         before, self._before = self._before, {pid: _read_frame_counts(pid) for pid in pids}
         counts = [(before[pid], after) for pid, after in self._before.items() if pid in before]
-        if not counts:
+        if not counts or begin_ns < self._joined_ns:
             return None
-        return _FrameCounts(
+        return SecondCounts(
             sum(after.arrived_count - begin.arrived_count for begin, after in counts),
             sum(after.dropped_count - begin.dropped_count for begin, after in counts),
+            (now_ns - begin_ns) / 1e9,
         )
 
-    def is_short(self, second: _FrameCounts) -> bool:
+    def is_short(self, second: SecondCounts) -> bool:
         """Return whether the instances dropped too much."""
         return second.arrived_count > 0 and second.dropped_count / second.arrived_count >= self._rule.loss_ratio
 
-    def is_idle(self, second: _FrameCounts) -> bool:
+    def is_idle(self, second: SecondCounts) -> bool:
         """Return whether so few frames arrived that one instance less is enough."""
-        return self._rule.scale_in_pps is not None and second.arrived_count < self._rule.scale_in_pps
+        rate_pps = self._rule.scale_in_pps
+        return rate_pps is not None and second.arrived_count < rate_pps * second.length_s
 
 
 def _read_frame_counts(pid: int) -> _FrameCounts:

@@ -15,8 +15,8 @@ from nodrop.system.native_binaries import find_binary
 
 READY_TIMEOUT_S = 30.0
 READY_TIMEOUT_EACH_S = 0.25
-PUBLISH_INTERVAL_MS = 100
-"""Age of the counters by which a pool scales."""
+PUBLISH_INTERVAL_MS = 5
+"""Age of the counters by which a pool scales: half a percent of a second."""
 BALANCER = "balancer"
 """Name of the balancer's process."""
 FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "vnf-bras": "bras", "pool": "l2", "xdp": "xdp"}

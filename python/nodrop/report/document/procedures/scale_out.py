@@ -39,13 +39,13 @@ GROWTH_COLUMNS = (
 DETAIL_COLUMNS = (
     cells.make_text_column("growth"),
     cells.make_number_column("users"),
-    cells.make_number_column("detected after", "s"),
+    cells.make_number_column("detected", "s"),
     cells.make_number_column("response before", "ns"),
     cells.make_number_column("during", "ns"),
     cells.make_number_column("of new", "ns"),
     cells.make_number_column("efficacy"),
-    cells.make_number_column("scale-in after", "s"),
-    cells.make_number_column("lost afterwards", "frames"),
+    cells.make_number_column("scale-in", "s"),
+    cells.make_number_column("lost after", "frames"),
 )
 
 
