@@ -14,7 +14,7 @@ from nodrop.model.result import RunResult
 
 pytestmark = [pytest.mark.truth, pytest.mark.lab]
 
-SHORT = ("--budget", "4s", "--set", "latency.trial_duration=0.2s", "-q")
+SHORT = ("--budget", "10s", "--set", "latency.trial_duration=0.2s", "-q")
 
 
 def run_nodrop(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
