@@ -8,7 +8,9 @@ from tests.suts import Step
 from tests.traffic import two_way_traffic
 
 from nodrop.model.latency import DIGITS, HIGHEST_NS, LOWEST_NS
-from nodrop.model.result import RunResult
+from nodrop.model.procedure import ProcedurePlan
+from nodrop.model.result import RunResult, Status
+from nodrop.model.suite import Suite, SuiteRun
 from nodrop.model.trial import (
     DirectionTimes,
     LatencySummary,
@@ -116,3 +118,19 @@ def with_latency(result: RunResult, latency: LatencySummary = WIDE_LATENCY) -> R
 
     trials = (trial.model_copy(update={"directions": tuple(map(times, trial.streams))}) for trial in result.trials)
     return result.model_copy(update={"trials": tuple(trials)})
+
+
+def procedure_suite(plan: ProcedurePlan, results: Sequence[RunResult]) -> Suite:
+    """Return the suite of a procedure that carried out these runs."""
+    return Suite(
+        suite_id="20260101T000000Z-abcdef",
+        started_at="2026-01-01T00:00:00+00:00",
+        wall_s=60,
+        status=Status.COMPLETE,
+        frame_sizes=("64",),
+        procedure=plan,
+        runs=tuple(
+            SuiteRun(frame_size="64", run_id=each.run_id, variant=each.plan.variant, status=each.status)
+            for each in results
+        ),
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import pytest
-from tests.factories import stream_counts, trial_result
+from tests.factories import procedure_suite, stream_counts, trial_result
 from tests.recorded import record_run
 from tests.suts import Step
 
@@ -11,7 +11,7 @@ from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.procedure import FailoverPlan
 from nodrop.model.result import FIXED, RunResult, Status
-from nodrop.model.suite import Suite, SuiteRun
+from nodrop.model.suite import Suite
 from nodrop.model.trial import FrameTimes, LossRun, SenderTimes, StreamCounts, TimeSummary
 from nodrop.model.trial_event import TrialEvent
 from nodrop.plan.procedures import plan_failover
@@ -287,18 +287,7 @@ def test_settings_that_measure_no_failover_are_refused(keys: dict[str, object], 
 
 
 def report_on(settings: FailoverPlan, results: Sequence[RunResult]) -> tuple[Suite, Document]:
-    runs = (
-        SuiteRun(frame_size="64", run_id=each.run_id, variant=each.plan.variant, status=each.status) for each in results
-    )
-    suite = Suite(
-        suite_id="20260101T000000Z-abcdef",
-        started_at="2026-01-01T00:00:00+00:00",
-        wall_s=60,
-        status=Status.COMPLETE,
-        frame_sizes=("64",),
-        procedure=settings,
-        runs=tuple(runs),
-    )
+    suite = procedure_suite(settings, results)
     return suite, build_document(results, suite)
 
 

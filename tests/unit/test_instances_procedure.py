@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from click.testing import CliRunner
-from tests.factories import latency_summary
+from tests.factories import latency_summary, procedure_suite
 from tests.recorded import record_run
 from tests.suts import Step
 
@@ -13,7 +13,6 @@ from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.procedure import InstancesPlan
 from nodrop.model.result import RunResult, Status
-from nodrop.model.suite import Suite, SuiteRun
 from nodrop.model.trial import DirectionTimes, UndisturbedCounts, Validity, ValidityStatus
 from nodrop.plan.procedures import plan_instances
 from nodrop.procedure.instances import (
@@ -181,18 +180,7 @@ def test_failed_runs_do_not_count(run: Run) -> None:
 
 def test_the_report_has_a_row_for_each_run_and_a_chart(run: Run) -> None:
     results = carry_out(plan(), run, 2)
-    runs = (
-        SuiteRun(frame_size="64", run_id=each.run_id, variant=each.plan.variant, status=each.status) for each in results
-    )
-    suite = Suite(
-        suite_id="20260101T000000Z-abcdef",
-        started_at="2026-01-01T00:00:00+00:00",
-        wall_s=60,
-        status=Status.COMPLETE,
-        frame_sizes=("64",),
-        procedure=plan(),
-        runs=tuple(runs),
-    )
+    suite = procedure_suite(plan(), results)
     document = build_document(results, suite)
     markdown = render_markdown(document)
     assert document.title == "Instances within an SLA"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from click.testing import CliRunner
-from tests.factories import stream_counts, trial_result
+from tests.factories import procedure_suite, stream_counts, trial_result
 from tests.recorded import record_run
 from tests.suts import Step
 
@@ -13,7 +13,6 @@ from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.procedure import MigrationPlan
 from nodrop.model.result import FIXED, RunResult, Status
-from nodrop.model.suite import Suite, SuiteRun
 from nodrop.model.trial import FrameTimes, LossRun, Series, WindowLatency, Windows
 from nodrop.model.trial_event import TrialEvent
 from nodrop.plan.procedures import plan_migration
@@ -173,18 +172,7 @@ def test_the_report_has_a_row_for_each_migration_and_a_time_line(
 ) -> None:
     settings = plan(compare=True)
     results = [search(BEFORE, 1e6), run(lose(2.0, 350)), run(lose(2.0, 352), repeat=2), search(AFTER, 1e6)]
-    runs = (
-        SuiteRun(frame_size="64", run_id=each.run_id, variant=each.plan.variant, status=each.status) for each in results
-    )
-    suite = Suite(
-        suite_id="20260101T000000Z-abcdef",
-        started_at="2026-01-01T00:00:00+00:00",
-        wall_s=60,
-        status=Status.COMPLETE,
-        frame_sizes=("64",),
-        procedure=settings,
-        runs=tuple(runs),
-    )
+    suite = procedure_suite(settings, results)
     document = build_document(results, suite)
     markdown = render_markdown(document)
     assert document.title == "Migration"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
+from tests.factories import procedure_suite
 from tests.recorded import record_run
 from tests.suts import Step
 
@@ -13,7 +14,6 @@ from nodrop.errors import ConfigError
 from nodrop.model.goal import Limit
 from nodrop.model.procedure import PatternsPlan
 from nodrop.model.result import RunResult, Status
-from nodrop.model.suite import Suite, SuiteRun
 from nodrop.plan.procedures import plan_patterns
 from nodrop.procedure.patterns import PatternsProcedure, build_patterns_report, list_cautions
 from nodrop.report.document import build_document
@@ -117,18 +117,7 @@ def test_searches_without_a_rate_are_repeated_three_times(run: Run) -> None:
 
 def test_the_report_has_a_row_for_each_pattern_and_a_chart(run: Run) -> None:
     results = carry_out(plan(), run)
-    runs = (
-        SuiteRun(frame_size="64", run_id=each.run_id, variant=each.plan.variant, status=each.status) for each in results
-    )
-    suite = Suite(
-        suite_id="20260101T000000Z-abcdef",
-        started_at="2026-01-01T00:00:00+00:00",
-        wall_s=60,
-        status=Status.COMPLETE,
-        frame_sizes=("64",),
-        procedure=plan(),
-        runs=tuple(runs),
-    )
+    suite = procedure_suite(plan(), results)
     document = build_document(results, suite)
     markdown = render_markdown(document)
     assert document.title == "Load patterns"

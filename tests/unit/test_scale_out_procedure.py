@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
-from tests.factories import stream_counts, trial_result
+from tests.factories import procedure_suite, stream_counts, trial_result
 from tests.recorded import record_run
 from tests.suts import Step
 
@@ -11,7 +11,6 @@ from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.procedure import ScaleOutPlan
 from nodrop.model.result import FIXED, RunResult, Status
-from nodrop.model.suite import Suite, SuiteRun
 from nodrop.model.trial import (
     FrameTimes,
     LoadPhase,
@@ -216,26 +215,11 @@ def test_settings_that_measure_no_growth_are_refused(keys: dict[str, object], me
         plan(**keys)
 
 
-def make_suite(results: Sequence[RunResult]) -> Suite:
-    runs = (
-        SuiteRun(frame_size="64", run_id=each.run_id, variant=each.plan.variant, status=each.status) for each in results
-    )
-    return Suite(
-        suite_id="20260101T000000Z-abcdef",
-        started_at="2026-01-01T00:00:00+00:00",
-        wall_s=60,
-        status=Status.COMPLETE,
-        frame_sizes=("64",),
-        procedure=plan(),
-        runs=tuple(runs),
-    )
-
-
 def test_the_report_has_a_row_for_each_growth_and_a_chart(run: Run) -> None:
     events = (("scale-out 1", 5.0, 6.0), ("scale-in 1", 9.5, 9.5))
     restored = run(plan(), 0.05, {0: 10, 1: 50, 2: 50}, events=events, latencies_ns=(100, 120, 110))
     results = [restored, run(plan(), 0.1, dict.fromkeys(range(HOLD_S), 20))]
-    document = build_document(results, make_suite(results))
+    document = build_document(results, procedure_suite(plan(), results))
     markdown = render_markdown(document)
     assert (
         "With 5 % more than 20 users, the SLA was restored after at most 3 s; with 10 %, it was not restored"
@@ -255,7 +239,7 @@ def test_the_report_has_a_row_for_each_growth_and_a_chart(run: Run) -> None:
 
 def test_the_screen_ends_with_the_answer(run: Run) -> None:
     results = [run(plan(), 0.05, {}), run(plan(), 0.1, {})]
-    *_, answer = build_repeat_screen(make_suite(results), results)
+    *_, answer = build_repeat_screen(procedure_suite(plan(), results), results)
     assert render_markdown_sections("", [answer]).rstrip().endswith("the SLA was met in every second.")
 
 

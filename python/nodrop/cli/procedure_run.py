@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from nodrop.model.result import RunResult
     from nodrop.run.suite import Failure
 
-PATH_KEYS = {"sut": "sut", "ports": "ports", "results_dir": "results_dir"}
-"""Arguments of every command, and the keys that they set."""
+KEYS = ("sut", "ports", "results_dir")
+"""Arguments of every command that set the key of the same name."""
 
 
 def procedure_options(default_sut: str) -> Callable[..., Any]:
@@ -63,7 +63,7 @@ def measure_procedure(name: str, values: "Mapping[str, Any]", flags: "Mapping[st
 
     sample = CpuSample()
     outputs, quiet = Outputs(flags["json_file"]), flags["quiet"]
-    values = {**values, **{key: flags[flag] for flag, key in PATH_KEYS.items()}}
+    values = {**values, **{key: flags[key] for key in KEYS}}
     overrides = {key: value for key, value in values.items() if value is not None}
     sources = ProcedureSources(name, flags["files"], overrides | parse_settings(flags["settings"], "frame_bytes=128"))
     procedure = plan_procedure(sources)

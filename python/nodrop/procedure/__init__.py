@@ -3,9 +3,10 @@
 A procedure is pure: no clock, no I/O. `run/suite.py` carries it out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from nodrop.model.procedure import FailoverPlan, InstancesPlan, MigrationPlan, PatternsPlan, ProcedurePlan
+from nodrop.model.procedure import ProcedurePlan
 from nodrop.model.result import RunResult
 from nodrop.procedure.failover import FailoverReport, build_failover_report
 from nodrop.procedure.instances import InstancesReport, build_instances_report
@@ -19,14 +20,16 @@ ProcedureReport = FailoverReport | ScaleOutReport | InstancesReport | PatternsRe
 """What any procedure found."""
 
 
+_BUILDERS: Mapping[str, Callable[[Any, Sequence[RunResult]], ProcedureReport]] = {
+    "failover": build_failover_report,
+    "instances": build_instances_report,
+    "migration": build_migration_report,
+    "patterns": build_patterns_report,
+    "scale-out": build_scale_out_report,
+}
+"""By the name of the plan."""
+
+
 def build_report(plan: ProcedurePlan, results: Sequence[RunResult]) -> ProcedureReport:
     """Evaluate the runs of any procedure."""
-    if isinstance(plan, FailoverPlan):
-        return build_failover_report(plan, results)
-    if isinstance(plan, MigrationPlan):
-        return build_migration_report(plan, results)
-    if isinstance(plan, PatternsPlan):
-        return build_patterns_report(plan, results)
-    if isinstance(plan, InstancesPlan):
-        return build_instances_report(plan, results)
-    return build_scale_out_report(plan, results)
+    return _BUILDERS[plan.name](plan, results)

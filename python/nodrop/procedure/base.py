@@ -11,6 +11,10 @@ RETRY_MAX = 3
 """Runs without a value that a procedure repeats in a row before it ends."""
 
 
+REMOTE_SUTS = ("ext", "openstack")
+ISOLATION_DEVIATION = "V-ISO: tester and SUT share this host"
+
+
 class RunRequest(NamedTuple):
     """The next run of a procedure."""
 
@@ -49,3 +53,8 @@ class Procedure(ABC):
     @abstractmethod
     def describe_extent(self) -> str:
         """Return the runs that follow, and their least duration: `5 runs of 8 s`."""
+
+
+def find_local_suts(results: Sequence[RunResult]) -> frozenset[str]:
+    """Return the kinds of SUTs that share the tester's host."""
+    return frozenset(result.plan.lab.sut for result in results).difference(REMOTE_SUTS)

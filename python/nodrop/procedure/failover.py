@@ -14,7 +14,7 @@ from nodrop.model.base import Value
 from nodrop.model.procedure import FailoverPlan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult
-from nodrop.procedure.base import RETRY_MAX, Procedure, RunRequest
+from nodrop.procedure.base import ISOLATION_DEVIATION, RETRY_MAX, Procedure, RunRequest, find_local_suts
 from nodrop.procedure.two_way_trial import TwoWayTrial, schedule_two_ways
 from nodrop.units import format_count, format_ns, format_pps, format_seconds, format_time_limit
 
@@ -359,10 +359,10 @@ def _iter_round_cautions(plan: FailoverPlan, each: FailoverRound) -> Iterator[st
 
 def list_deviations(report: FailoverReport, results: Sequence[RunResult]) -> Iterator[str]:
     """Yield where the runs deviate from the clauses, each with its code."""
-    labs = {result.plan.lab.sut for result in results if result.plan.lab.sut not in ("ext", "openstack")}
-    if labs:
-        yield "V-ISO: tester and SUT share this host"
-    if "pool" in labs:
+    suts = find_local_suts(results)
+    if suts:
+        yield ISOLATION_DEVIATION
+    if "pool" in suts:
         yield "V-STAND-IN: instances of nodrop's layer 2 forwarder and its load balancer stand in for the system"
     if report.plan.repeat_count < REPEAT_MIN:
         yield f"V-REP: {format_count(report.plan.repeat_count, 'repeat')} of each round, fewer than {REPEAT_MIN}"

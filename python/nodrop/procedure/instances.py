@@ -13,7 +13,7 @@ from nodrop.model.chain_counts import ChainCounts, count_by_chain
 from nodrop.model.procedure import InstancesPlan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult, ValidityStatus
-from nodrop.procedure.base import RETRY_MAX, Procedure, RunRequest
+from nodrop.procedure.base import ISOLATION_DEVIATION, RETRY_MAX, Procedure, RunRequest, find_local_suts
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds, format_time_limit
 
 LATENCY_PERCENTILE = 99.0
@@ -201,9 +201,9 @@ def list_cautions(report: InstancesReport) -> Iterator[str]:
 
 def list_deviations(report: InstancesReport, results: Sequence[RunResult]) -> Iterator[str]:
     """Yield where the runs deviate from the clause, each with its code."""
-    labs = {result.plan.lab.sut for result in results if result.plan.lab.sut not in ("ext", "openstack")}
-    if labs:
-        yield "V-ISO: tester and SUT share this host"
+    suts = find_local_suts(results)
+    if suts:
+        yield ISOLATION_DEVIATION
         yield "V-STAND-IN: processes stand for VMs, and the kernel's scheduler for the hypervisor"
     if report.plan.confirmation_s < CONFIRMATION_MIN_S:
         yield (
@@ -281,7 +281,7 @@ def _is_short(plan: InstancesPlan, result: RunResult, trial: TrialResult) -> boo
 def _loses_undisturbed(plan: InstancesPlan, trial: TrialResult) -> bool:
     """Return whether the loss ratio is too large also without the time that other work disturbed."""
     counts = trial.undisturbed_counts
-    return counts is not None and counts.lost_count > plan.loss_ratio_max * counts.offered_count
+    return counts is not None and counts.sut_loss_ratio > plan.loss_ratio_max
 
 
 def _sum_directions(counts: Sequence[ChainCounts]) -> _Service:

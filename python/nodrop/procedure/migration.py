@@ -14,7 +14,7 @@ from nodrop.model.base import Value
 from nodrop.model.procedure import MigrationPlan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult
-from nodrop.procedure.base import RETRY_MAX, Procedure, RunRequest
+from nodrop.procedure.base import ISOLATION_DEVIATION, RETRY_MAX, Procedure, RunRequest, find_local_suts
 from nodrop.procedure.two_way_trial import TwoWayTrial, schedule_two_ways
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
@@ -197,10 +197,10 @@ def list_cautions(report: MigrationReport) -> Iterator[str]:
 def list_deviations(report: MigrationReport, results: Sequence[RunResult]) -> Iterator[str]:
     """Yield where the runs deviate from the clause, each with its code."""
     plan = report.plan
-    labs = {result.plan.lab.sut for result in results if result.plan.lab.sut not in ("ext", "openstack")}
-    if labs:
-        yield "V-ISO: tester and SUT share this host"
-    if "pool" in labs:
+    suts = find_local_suts(results)
+    if suts:
+        yield ISOLATION_DEVIATION
+    if "pool" in suts:
         yield "V-STAND-IN: a balancer that moves flows after a pause stands for the migration of a VM"
     if plan.repeat_count < REPEAT_MIN:
         yield f"V-REP: {format_count(plan.repeat_count, 'repeat')}, fewer than {REPEAT_MIN}"

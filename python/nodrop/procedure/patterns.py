@@ -13,7 +13,7 @@ from nodrop.model.choices import PatternKind
 from nodrop.model.goal import Limit
 from nodrop.model.procedure import PatternsPlan
 from nodrop.model.result import RunResult, Status
-from nodrop.procedure.base import RETRY_MAX, Procedure, RunRequest
+from nodrop.procedure.base import ISOLATION_DEVIATION, RETRY_MAX, Procedure, RunRequest, find_local_suts
 from nodrop.units import format_count, format_ratio
 
 FLAT: PatternKind = "flat"
@@ -64,19 +64,21 @@ class PatternsReport(Value):
         """Return the rates of a pattern; None if no run found any."""
         return next((rate for rate in self.rates if (rate.kind, rate.goal) == (kind, goal)), None)
 
+    def find_least(self, goal: str) -> PatternRate | None:
+        """Return the pattern with the smallest share of flat load; None if none was compared with it."""
+        rates = [rate for rate in self.rates if rate.goal == goal and rate.kind != FLAT and rate.flat_ratio is not None]
+        return min(rates, key=lambda rate: rate.flat_ratio or 0.0, default=None)
+
     @computed_field  # type: ignore[prop-decorator]
     @property
     def text(self) -> str:
         """The answer in a sentence."""
-        others = [rate for rate in self.rates if rate.kind != FLAT and rate.flat_ratio is not None]
-        if not others:
+        least = [(goal, rate) for goal in self.goals if (rate := self.find_least(goal))]
+        if not least:
             return "No pattern was compared with flat load."
-        parts = []
-        for goal in self.goals:
-            rates = [rate for rate in others if rate.goal == goal]
-            if rates:
-                least = min(rates, key=lambda rate: rate.flat_ratio or 0.0)
-                parts.append(f"{goal} is least under {least.kind}, {format_ratio(least.flat_ratio or 0.0)} of flat")
+        parts = (
+            f"{goal} is least under {rate.kind}, {format_ratio(rate.flat_ratio or 0.0)} of flat" for goal, rate in least
+        )
         return f"{'; '.join(parts)}."
 
 
@@ -164,8 +166,8 @@ def list_unmeasured(report: PatternsReport, results: Sequence[RunResult]) -> tup
 
 def list_deviations(results: Sequence[RunResult]) -> Iterator[str]:
     """Yield where the runs deviate from the clause, each with its code."""
-    if any(result.plan.lab.sut not in ("ext", "openstack") for result in results):
-        yield "V-ISO: tester and SUT share this host"
+    if find_local_suts(results):
+        yield ISOLATION_DEVIATION
 
 
 def _build_rate(kind: PatternKind, goal: str, loads_pps: dict[tuple[str, str, int], float]) -> PatternRate | None:

@@ -14,7 +14,7 @@ from nodrop.model.base import Value
 from nodrop.model.procedure import ScaleOutPlan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult, ValidityStatus
-from nodrop.procedure.base import RETRY_MAX, Procedure, RunRequest
+from nodrop.procedure.base import ISOLATION_DEVIATION, RETRY_MAX, Procedure, RunRequest, find_local_suts
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 
 BASELINE = "baseline"
@@ -287,10 +287,10 @@ def list_cautions(report: ScaleOutReport) -> Iterator[str]:
 def list_deviations(report: ScaleOutReport, results: Sequence[RunResult]) -> Iterator[str]:
     """Yield where the runs deviate from the clause, each with its code."""
     plan = report.plan
-    labs = {result.plan.lab.sut for result in results if result.plan.lab.sut not in ("ext", "openstack")}
-    if labs:
-        yield "V-ISO: tester and SUT share this host"
-    if "pool" in labs:
+    suts = find_local_suts(results)
+    if suts:
+        yield ISOLATION_DEVIATION
+    if "pool" in suts:
         yield "V-STAND-IN: instances of nodrop's layer 2 forwarder and its load balancer stand in for the system"
     yield "V-STAND-IN: a stream of frames stands for the transactions of a user"
     if plan.hold_s < HOLD_MIN_S or plan.settle_s < SETTLE_MIN_S:

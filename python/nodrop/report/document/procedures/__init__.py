@@ -1,8 +1,8 @@
 """The report of a test procedure: the answer, tables of its rounds or steps, charts, deviations. One file each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from nodrop.model.procedure import FailoverPlan, InstancesPlan, MigrationPlan, PatternsPlan
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.report.document.blocks import Section
@@ -12,20 +12,20 @@ from nodrop.report.document.procedures.base import ProcedureView
 __all__ = ["ProcedureView", "build_procedure_section", "view_procedure"]
 
 
+_BUILDERS: Mapping[str, Callable[[Any, Sequence[RunResult]], ProcedureView]] = {
+    "failover": failover.build_view,
+    "instances": instances.build_view,
+    "migration": migration.build_view,
+    "patterns": patterns.build_view,
+    "scale-out": scale_out.build_view,
+}
+"""By the name of the plan."""
+
+
 def view_procedure(suite: Suite, results: Sequence[RunResult]) -> ProcedureView | None:
     """Return the report of the procedure that chose the runs of a suite; None for other suites."""
     plan = suite.procedure
-    if plan is None or not results:
-        return None
-    if isinstance(plan, FailoverPlan):
-        return failover.build_view(plan, results)
-    if isinstance(plan, MigrationPlan):
-        return migration.build_view(plan, results)
-    if isinstance(plan, PatternsPlan):
-        return patterns.build_view(plan, results)
-    if isinstance(plan, InstancesPlan):
-        return instances.build_view(plan, results)
-    return scale_out.build_view(plan, results)
+    return _BUILDERS[plan.name](plan, results) if plan and results else None
 
 
 def build_procedure_section(suite: Suite, results: Sequence[RunResult]) -> Section | None:

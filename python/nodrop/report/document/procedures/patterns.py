@@ -39,12 +39,8 @@ def build_view(plan: PatternsPlan, results: Sequence[RunResult]) -> ProcedureVie
 
 def _build_cards(report: PatternsReport) -> Iterator[Card]:
     for goal in report.goals:
-        flat = report.find_rate(FLAT, goal)
-        rates = [
-            rate for rate in report.rates if rate.goal == goal and rate.kind != FLAT and rate.flat_ratio is not None
-        ]
-        if flat and rates:
-            least = min(rates, key=lambda rate: rate.flat_ratio or 0.0)
+        flat, least = report.find_rate(FLAT, goal), report.find_least(goal)
+        if flat and least:
             yield Card(
                 label=goal,
                 text=f"{format_ratio(least.flat_ratio or 0.0)} of flat",
