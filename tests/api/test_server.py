@@ -6,8 +6,10 @@ import shlex
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +222,29 @@ def test_a_server_that_is_stopped_ends_its_run_and_keeps_what_was_measured(tmp_p
         assert len(result["run_ids"]) == 1
 
 
+def test_a_renderer_that_stands_still_delays_charts_only(server: Server) -> None:
+    run = server.post("/api/v1/runs", LONG)["id"]
+    await_event(server, run, "RunStarted")
+    worker = worker_of(server)
+    assert [*server.get(f"/runs/{run}/charts")] == ["rate", "loss"]
+    (renderer,) = children_of(server) - {worker}
+    os.kill(renderer, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as thread:
+        request = thread.submit(server.get, f"/runs/{run}/charts?theme=dark")
+        for _ in range(10):
+            assert server.get("/health")["running"] == run
+        assert not request.done()
+        os.kill(renderer, signal.SIGKILL)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            request.result()
+        assert refused.value.code == 503
+    assert [*server.get(f"/runs/{run}/charts?theme=dark")] == ["rate", "loss"]
+    renderers = children_of(server) - {worker}
+    server.process.kill()
+    server.process.wait(timeout=stretch(10))
+    await_gone(renderers)
+
+
 def test_without_a_server_the_client_says_so(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "nodrop", "client", "--url", "http://127.0.0.1:9", "list"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=stretch(30), check=False, cwd=tmp_path)
@@ -237,8 +262,12 @@ def test_what_the_server_refuses_the_client_says_with_exit_code_2(server: Server
 
 
 def worker_of(server: Server) -> int:
-    (worker,) = (pid for pid, parent in parents().items() if parent == server.process.pid)
+    (worker,) = children_of(server)
     return worker
+
+
+def children_of(server: Server) -> set[int]:
+    return {pid for pid, parent in parents().items() if parent == server.process.pid}
 
 
 def descendants(pid: int) -> set[int]:

@@ -1,6 +1,8 @@
 """Charts of a running run: constant definitions, and rows up to the run's progress."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import altair
@@ -8,6 +10,7 @@ import jsonschema
 import pytest
 from tests.recorded import record_run, space_trials
 from tests.running import MILLION
+from tests.waiting import stretch
 
 from nodrop.charts import live
 from nodrop.charts.base import Chart
@@ -17,6 +20,30 @@ from nodrop.model.goal import Goal
 from nodrop.model.result import RunResult
 from nodrop.model.trial import Trial
 
+COMPILES_IN_TWO_THREADS = """
+import gc, sys, threading, time
+from nodrop.charts import live, render
+
+def let_the_other_thread_run(phase, info):
+    until_s = time.perf_counter() + 0.001
+    while time.perf_counter() < until_s:
+        pass
+
+def compile_charts():
+    for _ in range(20):
+        render._compile.cache_clear()
+        render.compile_chart(live.build_bounds_chart(()), "light")
+
+sys.setswitchinterval(1e-6)
+gc.set_threshold(50, 5, 5)
+gc.callbacks.append(let_the_other_thread_run)
+threads = [threading.Thread(target=compile_charts) for _ in range(2)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+"""
+"""The collector runs while the renderer converts its result to Python objects, and changes the thread there."""
 GOALS = (Goal(label="NDR", loss_ratio=0.0), Goal(label="PDR", loss_ratio=0.005))
 CHARTS = (live.build_search_chart(), live.build_bounds_chart(GOALS), live.build_rate_chart(), live.build_loss_chart())
 
@@ -99,3 +126,7 @@ def test_a_long_trial_is_kept_in_as_many_points_as_can_be_seen() -> None:
     assert live.POINTS_MAX / 3 < len(stored) <= live.POINTS_MAX
     assert stored[0].elapsed_s == 0
     assert [each.elapsed_s for each in stored] == sorted(each.elapsed_s for each in stored)
+
+
+def test_two_threads_that_render_do_not_wait_for_each_other() -> None:
+    subprocess.run([sys.executable, "-c", COMPILES_IN_TWO_THREADS], check=True, timeout=stretch(60))

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import re
+import threading
 from html import escape
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +19,8 @@ PNG_SCALE = 2
 ALLOWED_BASE_URLS: list[str] = []
 """URLs that a chart may load: none."""
 
+_CONVERTER_LOCK = threading.Lock()
+"""vl-convert waits for a lock of its own while it keeps the interpreter's, so two threads in it may never return."""
 _DRAWING = re.compile(r' (d|transform|points|[xy][12]?|cx|cy|r|width|height)="([^"]*)"')
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 _FONT = f' font-family="{FONT}"'
@@ -52,7 +55,10 @@ def render_spec(spec: Spec, suffix: str, theme: Theme = "light") -> bytes:
     import vl_convert
 
     if suffix == ".png":
-        png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=PNG_SCALE, allowed_base_urls=ALLOWED_BASE_URLS)
+        with _CONVERTER_LOCK:
+            png: bytes = vl_convert.vegalite_to_png(
+                spec, VEGA_LITE, scale=PNG_SCALE, allowed_base_urls=ALLOWED_BASE_URLS
+            )
         return png
     if suffix == ".pdf":
         pdf: bytes = vl_convert.svg_to_pdf(_convert_to_svg(spec))
@@ -96,14 +102,16 @@ def _compile(definition: str, theme: Theme) -> str:
     import vl_convert
 
     spec = apply_theme(json.loads(definition), theme, background=False)
-    return json.dumps(vl_convert.vegalite_to_vega(spec, VEGA_LITE))
+    with _CONVERTER_LOCK:
+        return json.dumps(vl_convert.vegalite_to_vega(spec, VEGA_LITE))
 
 
 def _convert_to_svg(spec: Spec, id_prefix: str = "") -> str:
     """Render SVG with reproducible ids; the renderer's own ids count up."""
     import vl_convert
 
-    drawing: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=ALLOWED_BASE_URLS)
+    with _CONVERTER_LOCK:
+        drawing: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=ALLOWED_BASE_URLS)
     ids = {name: f"{id_prefix}c{number}" for number, name in enumerate(dict.fromkeys(_ID.findall(drawing)))}
     drawing = _ID.sub(lambda name: ids[name[0]], drawing)
     return _DRAWING.sub(lambda part: f' {part[1]}="{_LONG_NUMBER.sub(_round_coordinate, part[2])}"', drawing)

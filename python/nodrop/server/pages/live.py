@@ -15,11 +15,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from markupsafe import Markup
-from starlette.concurrency import run_in_threadpool
 
 from nodrop.charts import live as charts
 from nodrop.charts.base import Chart, Row
-from nodrop.charts.render import compile_chart
 from nodrop.charts.theme import Theme
 from nodrop.model.event import TrialProgress
 from nodrop.model.trial import SEARCH
@@ -75,8 +73,7 @@ def make_routes(site: Site) -> APIRouter:
     async def definitions(request: Request, run_id: str) -> Response:
         run, _ = await _load_run(site, run_id)
         theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
-        charts = select_charts(run)
-        compiled = await run_in_threadpool(lambda: {chart.name: compile_chart(chart, theme) for chart in charts})
+        compiled = await site.charts.compile(select_charts(run), theme)
         return JSONResponse(compiled, headers={"Cache-Control": "no-store"})
 
     @router.get("/runs/{run_id}/live")
