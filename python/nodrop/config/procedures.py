@@ -14,7 +14,7 @@ Growth = Annotated[float, Field(ge=0.001, le=1), BeforeValidator(parse_ratio, js
 Time = Annotated[float, Field(gt=0, le=3600), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 LossLimit = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Event = Annotated[str, BeforeValidator(check_event)]
-Loss = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+Share = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 
 
 class FailoverConfig(Value):
@@ -52,7 +52,7 @@ class ScaleOutConfig(Value):
     the SLA. Above 0."""
     growth: tuple[Growth, ...] = Field(default=(0.05, 0.1, 0.15, 0.2), max_length=20)
     """Users that join, as shares of the existing ones, rounded up; a run each, e.g. `[5%, 10%]`; 0.1 % to 100 %."""
-    loss: Loss = 0.001
+    loss: Share = 0.001
     """Largest loss ratio of a second that meets the SLA, e.g. `0.1%`; above 0, below 100 %."""
     settle: Time = 5
     """Time with the existing users only, before others join; above 0."""
@@ -96,7 +96,7 @@ class MigrationConfig(Value):
     rate: StreamRate | None = None
     """Load during a migration, over all directions, e.g. `100kpps`; null: a share of the least rate that the search
     before finds. Above 0."""
-    share: Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)] = 0.5
+    share: Share = 0.5
     """That share, e.g. `50%`; above 0, below 100 %."""
     compare: bool = True
     """Whether to search the rate before and after the migrations, and compare them."""
