@@ -19,6 +19,8 @@ from nodrop.server.rest.run_queue import RunQueue, StopTimeouts
 from nodrop.server.rest.server_config import ServerConfig
 from nodrop.server.rest.tokens import Tokens
 
+NODROP = str(Path(sys.executable).with_name("nodrop"))
+"""The installed command, as users start the server."""
 WORKER = (sys.executable, str(Path(__file__).with_name("worker.py")))
 WITHIN_S = stretch(20.0)
 QUICK = """
@@ -102,7 +104,7 @@ def run_server(directory: Path, *flags: str, config: str = QUICK) -> Iterator[Se
     """Run `nodrop serve` on a free port of loopback."""
     (directory / "base.yaml").write_text(config)
     results = directory / "results"
-    command = (sys.executable, "-m", "nodrop", "serve", "--port", "0", "-c", str(directory / "base.yaml"))
+    command = (NODROP, "serve", "--port", "0", "-c", str(directory / "base.yaml"))
     process = subprocess.Popen(
         [*command, "--results-dir", str(results), *flags], stdout=subprocess.PIPE, text=True, cwd=directory
     )

@@ -4,13 +4,12 @@ import json
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.api.serving import Server, run_server
+from tests.api.serving import NODROP, Server, run_server
 from tests.waiting import stretch
 from tests.web.conftest import LOOKS, NARROW, WIDE, WITHIN_MS, Open, barriers, shoot, sideways
 
@@ -131,7 +130,7 @@ def test_a_page_finds_its_way_back_when_the_server_was_started_again(tmp_path: P
         expect(page.locator("#lost")).to_be_visible(timeout=TIMEOUT_MS)
         base = tmp_path / "first"
         again = subprocess.Popen(
-            [sys.executable, "-m", "nodrop", "serve", "--port", port, "--results-dir", str(base / "results")],
+            [NODROP, "serve", "--port", port, "--results-dir", str(base / "results")],
             stdout=subprocess.PIPE,
             cwd=base,
         )

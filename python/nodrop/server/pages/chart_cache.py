@@ -75,7 +75,7 @@ class ChartCache:
         try:
             return await to_process.run_sync(_draw_at_low_priority, draw, chart, theme, limiter=self._limiter)
         except BrokenWorkerProcess:
-            raise Problem(503, "the process that renders charts ended unexpectedly; reload the page") from None
+            raise Problem(503, "the process that renders charts ended, or did not start; reload the page") from None
 
 
 def _draw_at_low_priority(draw: Callable[[Chart, Theme], Drawing], chart: Chart, theme: Theme) -> Drawing:
