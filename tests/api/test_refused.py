@@ -26,7 +26,7 @@ HARMLESS = {
     "capture.filter": "a filter, compiled by libpcap and never a path",
     "traffic.replay.filter": "likewise",
     "goals": "labels of goals; their values are numbers",
-    **dict.fromkeys(EVENT_LISTS, "events of instances; commands are refused"),
+    **dict.fromkeys(EVENT_LISTS, "events of instances; programs are refused"),
     "label": "kept with the result, never used as a name of anything",
     "user_info": "likewise",
     "nfvbench": "not to be written, by anyone",
@@ -141,9 +141,17 @@ def test_a_run_id_is_a_warm_start() -> None:
         assert not list(find_forbidden_keys({"search": {"warm_start": text}}))
 
 
-@pytest.mark.parametrize("value", [["3s kill 0", "4s command reboot"], "4s command reboot", [["4s  command reboot"]]])
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["3s kill 0", "4s command reboot"],
+        "4s command reboot",
+        [["4s  command reboot"]],
+        ["0s migrate vnf qemu:///system qemu+ext://b/system?command=/bin/reboot"],
+    ],
+)
 @pytest.mark.parametrize("key", EVENT_LISTS)
-def test_a_command_is_no_event_of_a_request(key: str, value: object) -> None:
+def test_a_program_is_no_event_of_a_request(key: str, value: object) -> None:
     section, _, name = key.rpartition(".")
 
     def find(events: object) -> list[str]:

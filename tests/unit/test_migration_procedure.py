@@ -56,7 +56,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a function that makes a trial with a migration there and back, whose stream loses frames."""
     recorded = record_run(tmp_path_factory.mktemp("results"), Step(1e6), rate="1kpps", duration="1s")
 
-    def make(*losses: LossRun, repeat: int = 1, slow_s: Sequence[float] = ()) -> RunResult:
+    def make(
+        *losses: LossRun, repeat: int = 1, slow_s: Sequence[float] = (), guest_pause_s: float | None = None
+    ) -> RunResult:
         lost_count = sum(each.count for each in losses)
         counts = stream_counts(round(PPS * DURATION_S))
         stream = counts.replace(
@@ -74,7 +76,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             latency=(WindowLatency(count=(1,) * number, sum_ns=latencies, min_ns=latencies, max_ns=latencies),),
         )
         events = (
-            TrialEvent(name="withdraw 0", begin_s=MIGRATE_S, end_s=MIGRATE_S + 0.5),
+            TrialEvent(name="withdraw 0", begin_s=MIGRATE_S, end_s=MIGRATE_S + 0.5, guest_pause_s=guest_pause_s),
             TrialEvent(name="restore 0", begin_s=BACK_S, end_s=BACK_S + 0.25),
         )
         trial = trial_result(PPS, DURATION_S, phase=FIXED, streams=(stream,), windows=windows).replace(events=events)
@@ -183,7 +185,20 @@ def test_the_report_has_a_row_for_each_migration_and_a_time_line(
     ]
     assert "| 1 | there | 500 ms | 351 ms | 1 | 350 | 350 ms | 350 ms |" in markdown
     assert "| 2 | back | 250 ms | 0 | 0 | 0 | 0 | 0 |" in markdown
+    assert "guest paused" not in markdown and "a hypervisor paused the guest is not known" in markdown
     assert "V-REP: 2 repeats, fewer than 5" in markdown and "Rates before and after" in markdown
+
+
+def test_the_pause_of_the_guest_stands_beside_the_gap_of_the_traffic(run: Run) -> None:
+    settings = plan()
+    results = [run(lose(2.0, 350), guest_pause_s=0.2), run(lose(2.0, 350), repeat=2, guest_pause_s=0.21)]
+    assert build_migration_report(settings, results).text == (
+        "A migration interrupts the traffic for 351 ms (351 ms to 351 ms in 2 repeats), while the guest is paused for "
+        "205 ms; the way back loses no frame."
+    )
+    markdown = render_markdown(build_document(results, procedure_suite(settings, results)))
+    assert "| impaired | guest paused |" in markdown and "is not known" not in markdown
+    assert "| 350 ms | 350 ms | 200 ms |" in markdown and "| 4 | back | 250 ms | 0 | 0 | 0 | 0 | 0 | - |" in markdown
 
 
 @pytest.mark.parametrize(

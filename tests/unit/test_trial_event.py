@@ -7,7 +7,7 @@ from nodrop.analysis.event_effects import EventEffect, compute_event_effects, co
 from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.trial import FrameTimes, LossRun, StreamCounts
-from nodrop.model.trial_event import PlannedEvent, TrialEvent, parse_event
+from nodrop.model.trial_event import LibvirtMigration, PlannedEvent, TrialEvent, parse_event
 from nodrop.plan import build_plan
 from nodrop.report.document.events import build_event_tables
 
@@ -50,6 +50,32 @@ START = TrialEvent(name="start 0", begin_s=3.0, end_s=3.2)
 )
 def test_an_event_is_a_time_an_action_and_its_object(text: str, expected: PlannedEvent) -> None:
     assert parse_event(text) == expected
+
+
+MIGRATION = LibvirtMigration(domain="vnf", from_uri="qemu:///system", to_uri="qemu+ssh://b/system")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0s migrate vnf qemu:///system qemu+ssh://b/system", MIGRATION),
+        (
+            "0s migrate 'vnf 1' qemu:///system qemu+ssh://b/system --p2p --bandwidth 100",
+            MIGRATION.replace(domain="vnf 1", options=("--p2p", "--bandwidth", "100")),
+        ),
+    ],
+)
+def test_a_migration_has_a_domain_and_two_hosts(text: str, expected: LibvirtMigration) -> None:
+    event = parse_event(text)
+    assert event.migration == expected and event.runs_program
+    assert event.name == f"migrate {expected.domain} to qemu+ssh://b/system"
+    assert event.write(0.0) == text
+
+
+@pytest.mark.parametrize("text", ["0s migrate vnf", "0s migrate vnf a", "0s migrate --live vnf a b"])
+def test_a_migration_without_both_hosts_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"a domain and two URIs of libvirt, .* write for example 0s migrate vnf"):
+        parse_event(text)
 
 
 @pytest.mark.parametrize(

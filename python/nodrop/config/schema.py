@@ -438,7 +438,8 @@ class Config(Value):
     trial_events: tuple[EventText, ...] = ()
     """Changes during a trial at a fixed rate, each at a time from its begin: of the load, `3s load 20kpps`; of the
     number of streams that send in each direction, `3s streams 21`; of an instance of a pool, `3s kill 0`, also `stop`,
-    `continue`, `start`, `withdraw` and `restore`; of any SUT, `3s command PROGRAM ARGUMENTS`."""
+    `continue`, `start`, `withdraw` and `restore`; of any SUT, `3s command PROGRAM ARGUMENTS`, or a migration by
+    libvirt, `3s migrate DOMAIN FROM_URI TO_URI`."""
     warm_up: Annotated[NonNegativeSeconds, Field(le=60)] = 0.0
     """Time for which the load of a trial is sent before the trial and not judged, e.g. `1s`, so that the SUT has seen
     all flows; 0 to 60 s."""

@@ -15,15 +15,28 @@ InstanceAction = Literal["kill", "stop", "continue", "start", "withdraw", "resto
 it out of service, or puts it back."""
 LoadAction = Literal["load", "streams"]
 """What changes the load: another rate of all streams, or another number of streams that send."""
-EventAction = InstanceAction | LoadAction | Literal["command"]
+ProgramAction = Literal["command", "migrate"]
+"""A program that runs: one of the user, or `virsh migrate`."""
+EventAction = InstanceAction | LoadAction | ProgramAction
 
 INSTANCE_ACTIONS: tuple[InstanceAction, ...] = get_args(InstanceAction)
 EVENT_FORMS = (
-    f"an event; write TIME {'|'.join(INSTANCE_ACTIONS)} INSTANCE, TIME load RATE, TIME streams NUMBER or TIME command "
-    "PROGRAM ..., e.g. '3s kill 0'"
+    f"an event; write TIME {'|'.join(INSTANCE_ACTIONS)} INSTANCE, TIME load RATE, TIME streams NUMBER, TIME migrate "
+    "DOMAIN FROM_URI TO_URI or TIME command PROGRAM ..., e.g. '3s kill 0'"
 )
 
 _EVENT = re.compile(r"\s*(\S+)\s+([a-z]+)\s+(\S.*?)\s*", re.DOTALL)
+
+
+class LibvirtMigration(Value):
+    """A live migration of a VM from one host of libvirt to another."""
+
+    domain: str
+    from_uri: str
+    to_uri: str
+    """The other host, as the first one reaches it."""
+    options: tuple[str, ...] = ()
+    """Further options of `virsh migrate`."""
 
 
 class PlannedEvent(Value):
@@ -40,18 +53,31 @@ class PlannedEvent(Value):
     """Number of `streams` of each direction and chain that send."""
     command: tuple[str, ...] = ()
     """Program and arguments of `command`."""
+    migration: LibvirtMigration | None = None
+    """That of `migrate`."""
 
     @property
     def name(self) -> str:
-        """Its name in results: `kill 0`, or the command."""
+        """Its name in results: `kill 0`, `migrate vnf to qemu+ssh://b/system`, or the command."""
         if self.command:
             return shlex.join(self.command)
+        if self.migration:
+            return f"migrate {self.migration.domain} to {self.migration.to_uri}"
         objects = {"load": self.rate, "streams": self.stream_count}
         return f"{self.action} {objects.get(self.action, self.instance)}"
 
     def write(self, at_s: float) -> str:
         """Return the event at another time, as a user would write it."""
-        return f"{at_s:.9g}s {'command ' if self.command else ''}{self.name}"
+        time = f"{at_s:.9g}s"
+        if self.migration:
+            each = self.migration
+            return f"{time} migrate {shlex.join((each.domain, each.from_uri, each.to_uri, *each.options))}"
+        return f"{time} {'command ' if self.command else ''}{self.name}"
+
+    @property
+    def runs_program(self) -> bool:
+        """Whether a program of nodrop's host carries it out."""
+        return self.action in ("command", "migrate")
 
     @property
     def changes_load(self) -> bool:
@@ -69,6 +95,8 @@ class TrialEvent(Value):
     """Time right after it: a process has been sent its signal or is ready, a command has ended."""
     problem: str = ""
     """Why it failed; empty if it did not."""
+    guest_pause_s: float | None = Field(default=None, ge=0)
+    """Time for which the hypervisors paused the guest of a migration, which libvirt reports; None if not known."""
 
 
 def parse_event(text: object) -> PlannedEvent:
@@ -82,6 +110,8 @@ def parse_event(text: object) -> PlannedEvent:
         raise ValueError(f"{text!r}: the time is negative; write 0 or more")
     if action == "command":
         return PlannedEvent(at_s=at_s, action="command", command=tuple(shlex.split(rest)))
+    if action == "migrate":
+        return PlannedEvent(at_s=at_s, action="migrate", migration=_parse_migration(text, shlex.split(rest)))
     if action == "load":
         if not isinstance(parse_rate(rest), FixedRate):
             raise ValueError(f"{text!r}: {rest!r} is not a fixed rate; write for example load 20kpps")
@@ -91,6 +121,16 @@ def parse_event(text: object) -> PlannedEvent:
     if action not in INSTANCE_ACTIONS or not rest.isdecimal():
         raise ValueError(f"{text!r} is not {EVENT_FORMS}")
     return PlannedEvent(at_s=at_s, action=action, instance=int(rest))
+
+
+def _parse_migration(text: object, words: list[str]) -> LibvirtMigration:
+    if len(words) < 3 or any(word.startswith("-") for word in words[:3]):
+        raise ValueError(
+            f"{text!r}: a migration has a domain and two URIs of libvirt, then options of virsh migrate; write for "
+            "example 0s migrate vnf qemu:///system qemu+ssh://b/system"
+        )
+    domain, from_uri, to_uri, *options = words
+    return LibvirtMigration(domain=domain, from_uri=from_uri, to_uri=to_uri, options=tuple(options))
 
 
 def check_event(value: object) -> object:

@@ -33,7 +33,9 @@ class MigrationLeg(Value):
     run_id: str
     is_back: bool
     duration_s: float
-    """From the begin of the first event to the end of the last: for a command, until it returned."""
+    """From the begin of the first event to the end of the last: for a program, until it returned."""
+    guest_pause_s: float | None = None
+    """Time for which the hypervisors paused the guest; None if not known."""
     is_recovered: bool
     """Whether every stream arrived again."""
     gap_s: float
@@ -213,9 +215,10 @@ def _describe_interruption(name: str, legs: Sequence[MigrationLeg]) -> str:
     if not any(gaps_s):
         return f"{name} loses no frame"
     text = f"{name} interrupts the traffic for {format_ns(median(gaps_s) * 1e9)}"
-    if len(legs) == 1:
-        return text
-    return f"{text} ({format_ns(min(gaps_s) * 1e9)} to {format_ns(max(gaps_s) * 1e9)} in {len(legs)} repeats)"
+    if len(legs) > 1:
+        text += f" ({format_ns(min(gaps_s) * 1e9)} to {format_ns(max(gaps_s) * 1e9)} in {len(legs)} repeats)"
+    pauses_s = [leg.guest_pause_s for leg in legs if leg.guest_pause_s is not None]
+    return f"{text}, while the guest is paused for {format_ns(median(pauses_s) * 1e9)}" if pauses_s else text
 
 
 def _schedule_trial(plan: MigrationPlan) -> TwoWayTrial:
@@ -268,6 +271,7 @@ def _build_leg(
         run_id=result.run_id,
         is_back=is_back,
         duration_s=effects[-1].event.end_s - effects[0].event.begin_s,
+        guest_pause_s=_sum_guest_pauses(effects),
         is_recovered=all(stream.recovered_s is not None and stream.recovered_s < span.end_s for stream in streams),
         gap_s=max((stream.gap_s for stream in streams), default=0.0),
         gap_count=max((stream.gap_count for stream in streams), default=0),
@@ -276,6 +280,11 @@ def _build_leg(
         impaired_s=_compute_impaired_s(trial, span),
         pause_s=max(0.0, max(pauses_s, default=0.0) - (1 / load_pps if load_pps else 0.0)),
     )
+
+
+def _sum_guest_pauses(effects: Sequence[EventEffect]) -> float | None:
+    pauses_s = [effect.event.guest_pause_s for effect in effects if effect.event.guest_pause_s is not None]
+    return sum(pauses_s) if pauses_s else None
 
 
 def _compute_impaired_s(trial: TrialResult, span: _Span) -> float:

@@ -185,7 +185,7 @@ class Session:
         if warm_up_s := self.plan.traffic.warm_up_s:
             warm_up = Trial(intended_load_pps=trial.intended_load_pps, duration_s=warm_up_s)
             self.generator.measure(warm_up, index, WARM_UP, _ignore_progress)
-        schedule = self._prepare_events() if phase == FIXED else EventSchedule((), self.stage)
+        schedule = self._prepare_events(trial, phase)
         for observer in self.observers:
             observer.begin_trial()
         try:
@@ -198,8 +198,10 @@ class Session:
             result = observer.end_trial(result)
         return mark_disturbed(result)
 
-    def _prepare_events(self) -> EventSchedule:
-        return EventSchedule(self.plan.events, self.stage, scales_out=self.plan.lab.scales_out)
+    def _prepare_events(self, trial: Trial, phase: str) -> EventSchedule:
+        if phase != FIXED:
+            return EventSchedule((), self.stage, trial.duration_s)
+        return EventSchedule(self.plan.events, self.stage, trial.duration_s, scales_out=self.plan.lab.scales_out)
 
     def _goal_results(
         self, search: LoggedSearch, trials: Sequence[TrialResult], *, out_of_time: bool = False

@@ -11,8 +11,8 @@ EPILOG = """
 Examples:
   nodrop test migration                              the stand-in: a pool moves its flows after a pause of 350 ms
   nodrop test migration -c path.yaml --settle 60s \\
-      --migrate '0s command virsh migrate --live vnf qemu+ssh://b/system' \\
-      --back '0s command virsh -c qemu+ssh://b/system migrate --live vnf qemu+ssh://a/system'
+      --migrate '0s migrate vnf qemu:///system qemu+ssh://b/system' \\
+      --back '0s migrate vnf qemu+ssh://b/system qemu+ssh://a/system'
                                                      a VM of libvirt, there and back
 """
 KEYS = {"rate": "migration.rate", "settle": "migration.settle", "repeat": "repeat"}

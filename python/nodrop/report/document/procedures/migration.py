@@ -36,6 +36,7 @@ LEG_COLUMNS = (
     cells.make_number_column("lost time", "ns"),
     cells.make_number_column("impaired", "ns"),
 )
+GUEST_PAUSE_COLUMN = cells.make_number_column("guest paused", "ns")
 CHANGE_COLUMNS = (
     cells.make_text_column("goal"),
     cells.make_number_column("before", "pps"),
@@ -104,13 +105,21 @@ def _build_answer(report: MigrationReport) -> Paragraph:
 
 
 def _build_leg_table(report: MigrationReport) -> Table:
+    knows_pause = any(leg.guest_pause_s is not None for leg in report.legs)
+    rows = (_build_leg_row(number, leg) for number, leg in enumerate(report.legs, 1))
+    pauses = (make_time_cell(leg.guest_pause_s) for leg in report.legs)
+    about_pause = (
+        "Guest paused: by the hypervisors, according to libvirt."
+        if knows_pause
+        else "For how long a hypervisor paused the guest is not known."
+    )
     return Table(
         caption="",
-        columns=LEG_COLUMNS,
-        rows=tuple(_build_leg_row(number, leg) for number, leg in enumerate(report.legs, 1)),
+        columns=(*LEG_COLUMNS, GUEST_PAUSE_COLUMN) if knows_pause else LEG_COLUMNS,
+        rows=tuple((*row, pause) if knows_pause else row for row, pause in zip(rows, pauses, strict=True)),
         note="Duration: of the events. Gap: longest of a stream, with the resolution of its frame interval. Lost time: "
-        "frames lost at the load. Impaired: from the first to the last gap or window with twice the latency. The pause "
-        "of the guest by the hypervisor is not known.",
+        "frames lost at the load. Impaired: from the first to the last gap or window with twice the latency. "
+        f"{about_pause}",
     )
 
 
