@@ -26,7 +26,7 @@ ATTEMPTS_MAX = 5
 
 
 class RateProcedure(Procedure):
-    """Requests runs with 1, 2 and 3 kpps, each until it is complete, five at most."""
+    """Requests runs with 1, 2 and 3 kpps, each until it is complete, five at most; one gives an answer."""
 
     plan = FailoverPlan(
         stream_count=1,
@@ -47,7 +47,7 @@ class RateProcedure(Procedure):
         return RunRequest({"rate": f"{number}kpps"}, f"{number} kpps", 1, 1)
 
     def find_shortfall(self, results: Sequence[RunResult]) -> str | None:
-        return None if self._count_complete(results) == RUNS else "too few complete runs"
+        return None if self._count_complete(results) else "no run is complete"
 
     def describe_extent(self) -> str:
         return "3 runs"

@@ -151,7 +151,7 @@ def execute_procedure(
         on_event: as for `execute_suite`; the number of runs is unknown.
         environment: the collaborators of all runs; by default LOCAL.
 
-    Returns: the failures of runs, none if the procedure has its answer in spite of them.
+    Returns: the failure that ended the procedure; those of repeated runs as well if it has no answer.
 
     Raises: KeyboardInterrupt as `execute_suite`; ConfigError and StageError if a run cannot be planned.
     """
@@ -162,10 +162,13 @@ def execute_procedure(
     recorder = _SuiteRecorder(_make_suite((plan,), procedure=procedure.plan), plan.results_dir, on_event, None)
     failures: list[Failure] = []
 
+    def list_ends() -> list[Failure]:
+        return [failure for failure in failures if not isinstance(failure.error, SearchError)]
+
     def iter_plans() -> Iterator[Plan]:
         yield plan
         count = 0
-        while len(recorder.results) > count and all(isinstance(failure.error, SearchError) for failure in failures):
+        while len(recorder.results) > count and not list_ends():
             count = len(recorder.results)
             if (request := procedure.request_run(recorder.results)) is None:
                 return
@@ -173,9 +176,10 @@ def execute_procedure(
 
     _execute_each(iter_plans(), recorder, environment or LOCAL, failures)
     shortfall = procedure.find_shortfall(recorder.results)
-    texts = [f"{failure.name}: {failure.error}" for failure in failures] if shortfall else []
-    recorder.end(Status.FAILED if shortfall else Status.COMPLETE, "; ".join(texts) or shortfall)
-    return SuiteOutcome(recorder.suite, tuple(recorder.results), tuple(failures) if shortfall else ())
+    reported = failures if shortfall else list_ends()
+    texts = [f"{failure.name}: {failure.error}" for failure in reported]
+    recorder.end(Status.FAILED if shortfall or reported else Status.COMPLETE, "; ".join(texts) or shortfall)
+    return SuiteOutcome(recorder.suite, tuple(recorder.results), tuple(reported))
 
 
 def _execute_each(
