@@ -164,6 +164,20 @@ def test_losses_belong_to_the_event_in_their_time_or_to_the_one_before() -> None
     assert kill.gap_s == pytest.approx(0.021)
 
 
+def test_losses_that_begin_in_a_long_event_belong_to_it_however_long_they_last() -> None:
+    migrate = TrialEvent(name="migrate vnf to b", begin_s=1.0, end_s=2.5)
+    there, back = compute_effects((migrate, START), lose(0, (2400.0, 2590, None)))
+    assert (there.lost_count, there.is_recovered, back.lost_count) == (2590, False, 0)
+
+
+def test_frames_that_arrive_late_do_not_shorten_the_gap() -> None:
+    """The guest held the frame before the losses for 95 ms, and forwarded it 5 ms before the next one."""
+    run = LossRun(first_sequence=1000, count=99, before=at_ms(999.0, 95.1), after=at_ms(1099.0, 0.1))
+    stream = stream_counts(5_000, stream_id=0).replace(loss_timeline=(run,))
+    (effect,) = compute_effects((KILL,), stream)
+    assert effect.gap_s == pytest.approx(0.1)
+
+
 def test_losses_before_the_first_event_stand_in_a_row_of_their_own() -> None:
     streams = lose(0, (10.0, 3, 14.0), (999.0, 20, 1020.0)), lose(1, (20.0, 4, 25.0))
     trial = trial_result(1e3, 5.0).replace(streams=streams, events=(START, KILL))

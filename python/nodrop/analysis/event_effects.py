@@ -17,7 +17,8 @@ class StreamEffect(NamedTuple):
     stream: StreamCounts
     lost_count: int
     gap_s: float
-    """Longest time between two arrivals around lost frames; to the end of the trial if the stream did not recover."""
+    """Longest time between two arrivals around lost frames, or between the departures of these two frames; to the end
+    of the trial if the stream did not recover."""
     gap_count: int
     """Times between two arrivals in which frames were lost."""
     recovered_s: float | None
@@ -82,13 +83,13 @@ def count_earlier_losses(trial: TrialResult) -> int:
 
 
 def _find_cause(run: LossRun, events: Sequence[TrialEvent], duration_s: float) -> int | None:
-    """Return the position of the first event during a run of lost frames, else of the last one before it.
+    """Return the position of the first event that overlaps a run of lost frames, else of the last one before it.
 
-    Frames that a process holds when it is killed were sent before.
+    Frames that a process holds when it is killed were sent before; a migration interrupts the traffic at its end.
     """
     begin_s = run.before.sent_ns / 1e9 if run.before else 0.0
     end_s = run.after.sent_ns / 1e9 if run.after else duration_s
-    during = [position for position, event in enumerate(events) if begin_s <= event.begin_s <= end_s]
+    during = [position for position, event in enumerate(events) if event.begin_s <= end_s and event.end_s >= begin_s]
     before = [position for position, event in enumerate(events) if event.begin_s < begin_s]
     return during[0] if during else before[-1] if before else None
 
@@ -106,5 +107,9 @@ def _iter_streams(trial: TrialResult, caused: dict[int, list[LossRun]]) -> Itera
 
 
 def _compute_gap_s(run: LossRun, duration_s: float) -> float:
-    begin_s = run.before.received_ns / 1e9 if run.before else 0.0
-    return (run.after.received_ns / 1e9 if run.after else duration_s) - begin_s
+    """Return the gap of a run of lost frames. Frames that a paused guest holds arrive just before those after it."""
+    before, after = run.before, run.after
+    if before and after:
+        return max(after.received_ns - before.received_ns, after.sent_ns - before.sent_ns) / 1e9
+    begin_s = before.received_ns / 1e9 if before else 0.0
+    return (after.received_ns / 1e9 if after else duration_s) - begin_s

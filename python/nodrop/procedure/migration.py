@@ -39,7 +39,7 @@ class MigrationLeg(Value):
     is_recovered: bool
     """Whether every stream arrived again."""
     gap_s: float
-    """Longest time of a stream between two arrivals around lost frames; 0 without loss."""
+    """Longest time of a stream between two arrivals around lost frames, or between their departures; 0 without loss."""
     gap_count: int
     """Most gaps of a stream."""
     lost_count: int
