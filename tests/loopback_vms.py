@@ -1,5 +1,6 @@
 """The loopback VM as Nova starts one, without KVM: its image, a config drive, interfaces at taps of a test."""
 
+import os
 import re
 import socket
 import subprocess
@@ -9,7 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from nodrop.errors import ImageError
+from nodrop.system.native_binaries import find_binary
+from nodrop.vmimage.build import Recipe
+from nodrop.vmimage.packages import Packages
+
 BOOT_MAX_S = 120
+PACKAGES = os.environ.get("NODROP_PACKAGES")
+"""A directory with Debian packages, for machines without a network."""
 MACS = ("fa:16:3e:00:0a:01", "fa:16:3e:00:0a:02")
 """Names of a VM's interfaces, left and right."""
 
@@ -99,6 +107,11 @@ def config_drive(scratch: Path, user_data: str, kind: str) -> Path:
     subprocess.run(["mformat", "-i", file, *geometry, "-v", "config-2", "::"], check=True)
     subprocess.run(["mcopy", "-s", "-i", file, tree / "openstack", "::"], check=True)
     return file
+
+
+def make_recipe() -> Recipe:
+    """Return the recipe of the image."""
+    return Recipe(Packages(Path(PACKAGES) if PACKAGES else None), find_binary("nodrop-vnf", ImageError))
 
 
 def cloud_config(keys: Mapping[str, str]) -> str:

@@ -1,7 +1,6 @@
 """The image of the loopback VM: built twice, booted, configured by a config drive, and measured through."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,18 +10,14 @@ from pathlib import Path
 import pytest
 from tests.conftest import skip_or_fail
 from tests.lab.bench import FULL_RATE
-from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, run_loopback_vm
+from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, make_recipe, run_loopback_vm
 from tests.waiting import await_true, stretch
 
 from nodrop.errors import ImageError, OfferedShortError
-from nodrop.system.native_binaries import find_binary
-from nodrop.vmimage.build import Recipe, VmImage, build_image, write_image
-from nodrop.vmimage.packages import Packages
+from nodrop.vmimage.build import VmImage, build_image, write_image
 
 pytestmark = [pytest.mark.lab, pytest.mark.vm]
 
-PACKAGES = os.environ.get("NODROP_PACKAGES")
-"""A directory with Debian packages, for machines without a network."""
 CREATE_TAPS = """
 ip link set lo up
 for name in left right; do
@@ -45,13 +40,9 @@ def programs(require_privilege: None, require_root: None, require_tool: Callable
 @pytest.fixture(scope="module")
 def image() -> VmImage:
     try:
-        return build_image(recipe())
+        return build_image(make_recipe())
     except ImageError as error:
         skip_or_fail(str(error))
-
-
-def recipe() -> Recipe:
-    return Recipe(Packages(Path(PACKAGES) if PACKAGES else None), find_binary("nodrop-vnf", ImageError))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +101,7 @@ def measure_without_loss(scratch: Path, inside: list[str], *keys: str) -> dict[s
 
 
 def test_the_same_packages_give_the_same_bytes(image: VmImage) -> None:
-    again = build_image(recipe())
+    again = build_image(make_recipe())
     assert again.manifest.sha256 == image.manifest.sha256 and again.disk == image.disk
 
 
