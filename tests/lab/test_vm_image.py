@@ -147,6 +147,17 @@ def test_it_routes_and_answers_arp_as_its_config_drive_says(file: Path, tmp_path
     assert [port["next_hop"]["mac"] for port in facts["ports"]] == list(MACS)
 
 
+def test_it_is_a_bras_for_the_subscribers_of_its_config_drive(file: Path, tmp_path: Path, inside: list[str]) -> None:
+    keys = {"FORWARDER": "vnf-bras", "INTF_MAC1": MACS[0], "INTF_MAC2": MACS[1]}
+    with start_vm(file, tmp_path, inside, {**keys, "BRAS_SUBSCRIBERS": "64", "BRAS_TAGS": "shifted"}) as vm:
+        vm.wait_for("nodrop-vnf forwarding, bras, between eth0 and eth1")
+        tables = ("workload=bras", "bras.subscribers=64", "bras.tags=shifted", f"macs=[{', '.join(MACS)}]")
+        result = measure_without_loss(tmp_path, inside, *tables)
+    (trial,) = result["trials"]  # type: ignore[misc]
+    assert trial["validity"]["verdict"] != "invalid"
+    assert [stream["misdelivered_count"] for stream in trial["streams"]] == [0, 0]
+
+
 def test_a_forwarder_that_dies_is_started_again_and_that_is_said(file: Path, tmp_path: Path, inside: list[str]) -> None:
     with start_vm(file, tmp_path, inside, {"INTF_MAC1": MACS[1], "INTF_MAC2": MACS[0]}) as vm:
         vm.wait_for("nodrop-vnf forwarding, l2, between eth1 and eth0")
@@ -165,4 +176,4 @@ def test_a_fault_in_what_it_is_told_is_on_its_console(file: Path, tmp_path: Path
     keys = {"FORWARDER": "bridge", "INTF_MAC1": MACS[0], "TG_NET1": "$(reboot)"}
     with start_vm(file, tmp_path, inside, keys) as vm:
         vm.wait_for(r"fault: TG_NET1=\$\(reboot\) requested; no value has such characters")
-        vm.wait_for("fault: FORWARDER=bridge requested; known are vnf-l2 and vnf-l3")
+        vm.wait_for("fault: FORWARDER=bridge requested; known are vnf-l2, vnf-l3 and vnf-bras")

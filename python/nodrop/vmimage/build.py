@@ -103,7 +103,7 @@ def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: N
             kernel=version,
             command_line=COMMAND_LINE,
             built_at_epoch_s=recipe.epoch_s,
-            forwarders=("vnf-l2", "vnf-l3", *sorted(recipe.extra_forwarders)),
+            forwarders=("vnf-l2", "vnf-l3", "vnf-bras", *sorted(recipe.extra_forwarders)),
             packages=tuple(describe_package(deb) for deb in debs),
             vnf=tuple(FileUsed(path=path, sha256=compute_sha256(each)) for path, each in local_files.items()),
             modules=tuple(Path(path).stem for path in modules if path.endswith(".ko")),
