@@ -149,6 +149,17 @@ def test_margins_are_by_kind_and_a_share_alone_is_a_rates(compare: Compare) -> N
     assert {metric["unit"]: metric["margin"] for metric in json.loads(out)["metrics"]}["pps"] == 0.02
 
 
+def test_the_cost_of_a_hypervisor_is_the_difference_from_bare_metal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Source: ETSI GS NFV-PER 001 annex D: 9,330 and 2,530 kpps per interface, here a tenth of them."""
+    for variation in (0.999, 1.0, 1.001):
+        for label, per_interface_pps in (("bare", 933e3), ("vm", 253e3)):
+            record_run(tmp_path, Step(2 * per_interface_pps * variation), label=label)
+    assert main(["compare", "label:bare", "label:vm", "--results-dir", str(tmp_path)]) == 0
+    assert " ".join(capsys.readouterr().out.split()).startswith("B is worse than A: NDR is 73 % lower")
+
+
 def test_a_picture_is_drawn_beside_the_text(compare: Compare, tmp_path: Path) -> None:
     file = tmp_path / "comparison.vl.json"
     assert compare("label:main", "label:patch", "--plot", str(file))[0] == 0
