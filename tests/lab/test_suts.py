@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -98,7 +97,7 @@ def ipv6_packet() -> bytes:
 def assert_exact_counts(lab: Bench) -> TrialResult:
     """Assert that a trial loses nothing, and that the SUT's interfaces counted exactly its frames; return the trial."""
     ports = lab.plan.lab.sut_interfaces
-    time.sleep(0.2)  # for the last learning frame to pass
+    lab.measure(LOAD_PPS, DURATION_S)  # its frames pass after the last learning frame
     before = [lab.counters("sut", port) for port in ports]
     result = lab.measure(LOAD_PPS, DURATION_S)
     after = [lab.counters("sut", port) for port in ports]
