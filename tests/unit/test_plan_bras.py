@@ -5,9 +5,10 @@ import pytest
 from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.formatting import describe_traffic, format_wire_rate
+from nodrop.model.bras import BrasTables
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import Stream
-from nodrop.plan import build_plan
+from nodrop.plan import bras, build_plan
 from nodrop.plan.resolvers import Resolvers
 
 MACS = [["02:00:00:00:01:00"], ["02:00:00:00:01:01"]]
@@ -99,6 +100,30 @@ def test_the_announcement_names_every_subscriber_once(keys: dict[str, object], r
     (stream,) = announcement.traffic.streams
     assert kinds_of(stream) == ["ethernet", "qinq", "vlan", "arp"]
     assert stream.ranges == plan.traffic.streams[0].ranges[:2]
+
+
+def test_no_subscriber_is_forgotten_during_a_long_trial() -> None:
+    """An announcement may be 10 minutes old when a trial begins."""
+    for duration, timeout_s in (("10s", 1500), ("15min", 1500), ("60min", 4200)):
+        tables = plan_bras(rate="2kpps", duration=duration).lab.bras
+        assert tables and tables.arp_timeout_s == timeout_s
+    assert not find_age_warnings("15min")
+    (warning,) = find_age_warnings("16min")
+    assert warning.startswith("in a trial of 16 min 00 s, the ARP entries of the subscribers may expire")
+
+
+def find_age_warnings(duration: str) -> list[str]:
+    plan = plan_bras(sut="ext", ports=["left", "right"], macs=MACS, rate="2kpps", duration=duration)
+    return [warning for warning in plan.warnings if "ARP entries" in warning]
+
+
+def test_a_standing_lab_that_forgets_subscribers_is_refused() -> None:
+    config = build_config((), {"workload": "bras", "rate": "2kpps", "duration": "60min", "lab": "b"})
+    bras.check_lab_tables(config, bras.plan_tables(config))
+    with pytest.raises(ConfigError, match=r"^duration: the BRAS of lab b forgets subscribers .* write up to 900s"):
+        bras.check_lab_tables(config, bras.plan_tables(config.replace(duration=10.0)))
+    with pytest.raises(ConfigError, match=r"^bras: lab b was brought up with other tables"):
+        bras.check_lab_tables(config, BrasTables(route_count=1))
 
 
 def test_small_frames_grow_and_the_plan_says_so() -> None:

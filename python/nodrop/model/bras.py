@@ -11,6 +11,10 @@ TtlHandling = Literal["prox", "router"]
 SmallFrames = Literal["enlarge", "exact"]
 
 
+ARP_TIMEOUT_S = 1500
+"""Time after which PROX's BRAS forgets the MAC address of a subscriber."""
+
+
 class BrasTables(Value):
     """The tables, which the values of PROX fill."""
 
@@ -24,3 +28,5 @@ class BrasTables(Value):
     """The BRAS's end of all tunnels."""
     ttl: TtlHandling = "prox"
     """Directions in which it decrements the TTL: `prox`, only downstream; `router`, both."""
+    arp_timeout_s: int = Field(default=ARP_TIMEOUT_S, ge=1)
+    """Time after which the MAC address of a subscriber expires that no ARP packet confirms."""

@@ -3,12 +3,13 @@
 Source: ETSI GS NFV-PER 001 annex D, figures D.3 to D.6; the values are those of PROX.
 """
 
+import math
 from collections.abc import Iterator
 from ipaddress import IPv4Address
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.bras import BrasTables
+from nodrop.model.bras import ARP_TIMEOUT_S, BrasTables
 from nodrop.model.choices import SutKind
 from nodrop.model.expectation import parse_expectation
 from nodrop.model.lab_plan import LabPlan
@@ -31,6 +32,7 @@ from nodrop.model.traffic import (
 from nodrop.plan.chain_ends import plan_chain_ends
 from nodrop.plan.frame_sizes import BEHIND_HEADERS_BYTES, FCS_BYTES, SizeOrder, plan_sizes
 from nodrop.rates import SearchedRate, parse_rate
+from nodrop.units import format_seconds
 
 SUTS: frozenset[SutKind] = frozenset({"vnf-bras", "ext"})
 REPLACED_KEYS = ("flow_count", "flows", "tunnel", "vlans", "networks", "routers", "gateways", "traffic")
@@ -65,7 +67,7 @@ VALUES_MAX = 65536
 """Destinations in a cycle."""
 ARP_PPS, REMOTE_ARP_PPS = 50_000.0, 5_000.0
 REPEAT_S = 600.0
-"""Age of the announcements after which a trial is preceded by others: subscribers expire after 1500 s."""
+"""Age of the announcements after which a trial is preceded by others; a trial must not outlast the remaining time."""
 
 
 def use_workload(config: Config) -> Config:
@@ -104,7 +106,24 @@ def plan_tables(config: Config) -> BrasTables:
         seed=section.seed,
         address=str(section.address),
         ttl=section.ttl,
+        arp_timeout_s=max(ARP_TIMEOUT_S, math.ceil(REPEAT_S + config.duration)),
     )
+
+
+def check_lab_tables(config: Config, existing: BrasTables) -> None:
+    """Check that the BRAS of a standing lab serves the configuration. Raises ConfigError if it does not."""
+    planned = plan_tables(config)
+    if existing.replace(arp_timeout_s=planned.arp_timeout_s) != planned:
+        raise ConfigError(
+            f"bras: lab {config.lab} was brought up with other tables; write the same keys, or bring up another lab "
+            "with them"
+        )
+    if existing.arp_timeout_s < planned.arp_timeout_s:
+        raise ConfigError(
+            f"duration: the BRAS of lab {config.lab} forgets subscribers during a trial of "
+            f"{format_seconds(config.duration)}; write up to {existing.arp_timeout_s - REPEAT_S:g}s, or bring up "
+            "another lab with it"
+        )
 
 
 def build_streams(config: Config, lab: LabPlan, sizes: tuple[SizeShare, ...], order: SizeOrder) -> Iterator[Stream]:
@@ -195,6 +214,17 @@ def _choose_arp_pps(lab: LabPlan) -> float:
     if lab.sut != "vnf-bras":
         return REMOTE_ARP_PPS
     return min(ARP_PPS, lab.sut_capacity_pps / 2) if lab.sut_capacity_pps else ARP_PPS
+
+
+def list_age_warnings(config: Config) -> Iterator[str]:
+    """Yield that a BRAS may forget subscribers during a long trial; nodrop's own remembers them for longer."""
+    longest_s = ARP_TIMEOUT_S - REPEAT_S
+    if config.sut == "ext" and config.bidirectional and config.duration > longest_s:
+        yield (
+            f"in a trial of {format_seconds(config.duration)}, the ARP entries of the subscribers may expire: a BRAS "
+            f"that keeps them for {format_seconds(ARP_TIMEOUT_S)}, as PROX does, needs trials of up to "
+            f"{format_seconds(longest_s)}, or a longer timeout"
+        )
 
 
 def list_size_warnings(config: Config, sizes: tuple[SizeShare, ...]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from nodrop.model.lab_plan import (
     ScaleOut,
 )
 from nodrop.plan import addressing
-from nodrop.plan.bras import plan_tables
+from nodrop.plan.bras import check_lab_tables, plan_tables
 from nodrop.plan.chain_ends import ChainEnd, find_tester_mac, plan_chain_ends
 from nodrop.plan.chain_networks import SIDES, WITHOUT_EDGE_SWITCH, choose_networks, plan_vlans
 from nodrop.plan.resolvers import TesterPorts
@@ -120,11 +120,8 @@ def check_persistent_lab(config: Config, existing: LabPlan, largest: int) -> Lab
             )
     if existing.bras and config.workload != "bras":
         raise ConfigError(f"workload: lab {config.lab} is a BRAS, which forwards no other frames; write workload: bras")
-    if existing.bras and existing.bras != plan_tables(config):
-        raise ConfigError(
-            f"bras: lab {config.lab} was brought up with other tables; write the same keys, or bring up another lab "
-            "with them"
-        )
+    if existing.bras:
+        check_lab_tables(config, existing.bras)
     if config.vnf.capacity not in (None, existing.sut_capacity_pps):
         raise ConfigError(
             f"vnf.capacity: lab {config.lab} has another limit or none ({format_pps(config.vnf.capacity)}); remove "

@@ -171,6 +171,7 @@ def list_traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
         return
     if config.workload == "bras":
         yield from bras.list_size_warnings(config, plan_sizes(config)[0])
+        yield from bras.list_age_warnings(config)
         return
     tunneled = config.tunnel.kind != "none"
     reason = "the tunnel of each chain needs" if tunneled else "the VLAN tag that tells chains apart needs"

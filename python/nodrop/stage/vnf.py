@@ -173,7 +173,7 @@ def _list_bras_arguments(tables: BrasTables, forwarder: Forwarder) -> Iterator[s
         yield from (f"--{side}-port", f"{port.interface},mac={port.mac}")
     yield from ("--subscribers", str(tables.subscriber_count), "--routes", str(tables.route_count))
     yield from ("--next-hops", str(tables.next_hop_count), "--tags", tables.tag_plan, "--seed", str(tables.seed))
-    yield from ("--address", tables.address, "--ttl", tables.ttl)
+    yield from ("--address", tables.address, "--ttl", tables.ttl, "--arp-timeout", str(tables.arp_timeout_s))
 
 
 def _list_port_arguments(forwarder: Forwarder) -> Iterator[str]:
