@@ -57,7 +57,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     recorded = record_run(tmp_path_factory.mktemp("results"), Step(1e6), rate="1kpps", duration="1s")
 
     def make(
-        *losses: LossRun, repeat: int = 1, slow_s: Sequence[float] = (), guest_pause_s: float | None = None
+        *losses: LossRun,
+        repeat: int = 1,
+        slow_s: Sequence[float] = (),
+        silent_s: Sequence[float] = (),
+        guest_pause_s: float | None = None,
     ) -> RunResult:
         lost_count = sum(each.count for each in losses)
         counts = stream_counts(round(PPS * DURATION_S))
@@ -71,7 +75,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             series=(Series(tx_port=0, rx_port=1),),
             end_s=ends_s,
             offered_count=((250,) * number,),
-            received_count=((250,) * number,),
+            received_count=(tuple(0 if end_s - WINDOW_S in silent_s else 250 for end_s in ends_s),),
             lost_count=((0,) * number,),
             latency=(WindowLatency(count=(1,) * number, sum_ns=latencies, min_ns=latencies, max_ns=latencies),),
         )
@@ -120,6 +124,13 @@ def test_slow_windows_are_impaired_time(run: Run) -> None:
     (there, back) = build_migration_report(plan(), [run(lose(2.0, 350), slow_s=(3.0, 3.25, 6.0))]).legs
     assert there.impaired_s == pytest.approx(1.5, abs=0.002)
     assert back.impaired_s == pytest.approx(0.25)
+
+
+def test_a_guest_that_forwards_all_frames_late_interrupts_the_traffic(run: Run) -> None:
+    (there, back) = build_migration_report(plan(), [run(silent_s=(2.25, 2.5, 6.0))]).legs
+    assert (there.gap_s, there.lost_count, back.gap_s) == (0.5, 0, 0.25)
+    (there, _) = build_migration_report(plan(), [run(lose(2.0, 350), silent_s=(2.0,))]).legs
+    assert there.gap_s == pytest.approx(0.351)
 
 
 def test_searches_are_before_and_after_and_give_the_load(run: Run, search: Callable[[str, float], RunResult]) -> None:

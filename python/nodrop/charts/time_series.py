@@ -9,11 +9,14 @@ from nodrop.charts import theme
 from nodrop.charts.axis import LOG_SCALE_RATIO, AxisUnit, list_round_values, pick_rate_unit
 from nodrop.charts.base import Row, Spec
 from nodrop.model.trial import TrialResult, Windows
+from nodrop.model.trial_event import TrialEvent
 from nodrop.units import format_count, format_pps
 
 WINDOW_COUNT_MAX = 240
 """Most windows of a trial; more are merged."""
 LABEL_CHARACTER_WIDTH = 6
+LABEL_WIDTH_MAX = 180
+"""Width in pixels above which the name of an event is cut; its tooltip has the whole name."""
 """Width of a character of a label, in pixels."""
 
 COUNTS = {"sent": "offered", "received": "received"}
@@ -134,12 +137,16 @@ def build_event_rows(trial: TrialResult, until_s: float) -> list[Row]:
     aligns = ["center"] * len(events)
     for position, (event, following) in enumerate(pairwise(events)):
         distance = (following.begin_s - event.begin_s) / until_s * theme.WIDTH
-        if distance < (len(event.name) + len(following.name) + 2) / 2 * LABEL_CHARACTER_WIDTH:
+        if distance < (_estimate_label_width(event) + _estimate_label_width(following)) / 2 + LABEL_CHARACTER_WIDTH:
             aligns[position] = "right" if aligns[position] == "center" else aligns[position]
             aligns[position + 1] = "left"
     return [
         {"time": event.begin_s, "name": event.name, "align": align} for event, align in zip(events, aligns, strict=True)
     ]
+
+
+def _estimate_label_width(event: TrialEvent) -> float:
+    return min(len(event.name) * LABEL_CHARACTER_WIDTH, LABEL_WIDTH_MAX)
 
 
 def mark_events(panel: Spec, until_s: float, *, has_labels: bool) -> Spec:
@@ -158,6 +165,7 @@ def mark_events(panel: Spec, until_s: float, *, has_labels: bool) -> Spec:
             "color": theme.INK,
             "align": {"expr": "datum.align"},
             "baseline": "bottom",
+            "limit": LABEL_WIDTH_MAX,
             "y": -3,
         },
         "encoding": {"x": time, "text": {"field": "name"}},

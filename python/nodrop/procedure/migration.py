@@ -39,7 +39,8 @@ class MigrationLeg(Value):
     is_recovered: bool
     """Whether every stream arrived again."""
     gap_s: float
-    """Longest time of a stream between two arrivals around lost frames, or between their departures; 0 without loss."""
+    """Longest time of a stream between two arrivals around lost frames, or between their departures, or without an
+    arrival, in whole windows; 0 without any."""
     gap_count: int
     """Most gaps of a stream."""
     lost_count: int
@@ -192,7 +193,7 @@ def list_cautions(report: MigrationReport) -> Iterator[str]:
         if leg.pause_s > PAUSE_RATIO_MAX * leg.gap_s and leg.lost_count:
             pause = format_ns(leg.pause_s * 1e9)
             yield f"migration {number}: the tester paused for up to {pause}, by which its gap may be too long"
-    if report.legs and not any(leg.lost_count for leg in report.legs):
+    if report.legs and not any(leg.gap_s for leg in report.legs):
         yield "no frame was lost: the events had no effect, or took less than the time between two frames"
 
 
@@ -273,7 +274,7 @@ def _build_leg(
         duration_s=effects[-1].event.end_s - effects[0].event.begin_s,
         guest_pause_s=_sum_guest_pauses(effects),
         is_recovered=all(stream.recovered_s is not None and stream.recovered_s < span.end_s for stream in streams),
-        gap_s=max((stream.gap_s for stream in streams), default=0.0),
+        gap_s=max((_compute_silence_s(trial, span), *(stream.gap_s for stream in streams))),
         gap_count=max((stream.gap_count for stream in streams), default=0),
         lost_count=lost_count,
         loss_s=lost_count / load_pps if load_pps else 0.0,
@@ -303,6 +304,25 @@ def _compute_impaired_s(trial: TrialResult, span: _Span) -> float:
         return 0.0
     begin_s, end_s = min(each.begin_s for each in inside), max(each.end_s for each in inside)
     return min(end_s, span.end_s) - max(begin_s, span.begin_s)
+
+
+def _compute_silence_s(trial: TrialResult, span: _Span) -> float:
+    """Return the longest time of a span in which no frame of a series arrived while frames were sent.
+
+    A paused guest may hold all frames and lose none.
+    """
+    longest_s = 0.0
+    ends_s = trial.windows.end_s
+    for offered_counts, received_counts in zip(trial.windows.offered_count, trial.windows.received_count, strict=True):
+        since_s = None
+        for window in zip((0.0, *ends_s[:-1]), ends_s, offered_counts, received_counts, strict=True):
+            begin_s, end_s, offered_count, received_count = window
+            if begin_s < span.begin_s or end_s > span.end_s or received_count or not offered_count:
+                since_s = None
+                continue
+            since_s = begin_s if since_s is None else since_s
+            longest_s = max(longest_s, end_s - since_s)
+    return longest_s
 
 
 def _iter_slow_windows(trial: TrialResult) -> Iterator[_Span]:

@@ -117,8 +117,8 @@ def _build_leg_table(report: MigrationReport) -> Table:
         caption="",
         columns=(*LEG_COLUMNS, GUEST_PAUSE_COLUMN) if knows_pause else LEG_COLUMNS,
         rows=tuple((*row, pause) if knows_pause else row for row, pause in zip(rows, pauses, strict=True)),
-        note="Duration: of the events. Gap: longest of a stream, with the resolution of its frame interval. Lost time: "
-        "frames lost at the load. Impaired: from the first to the last gap or window with twice the latency. "
+        note="Duration: of the events. Gap: longest of a stream around lost frames, or without an arrival, in windows of "
+        "50 ms. Lost time: frames lost at the load. Impaired: from the first to the last gap or window with twice the latency. "
         f"{about_pause}",
     )
 
