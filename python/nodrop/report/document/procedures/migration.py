@@ -117,9 +117,9 @@ def _build_leg_table(report: MigrationReport) -> Table:
         caption="",
         columns=(*LEG_COLUMNS, GUEST_PAUSE_COLUMN) if knows_pause else LEG_COLUMNS,
         rows=tuple((*row, pause) if knows_pause else row for row, pause in zip(rows, pauses, strict=True)),
-        note="Duration: of the events. Gap: longest of a stream around lost frames, or without an arrival, in windows of "
-        "50 ms. Lost time: frames lost at the load. Impaired: from the first to the last gap or window with twice the latency. "
-        f"{about_pause}",
+        note="Duration: of the events. Gap: longest of a stream around lost frames, or without an arrival, in windows "
+        "of 50 ms. Lost time: frames lost at the load. Impaired: from the first to the last gap or window with twice "
+        f"the latency. {about_pause}",
     )
 
 
