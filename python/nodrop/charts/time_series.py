@@ -15,9 +15,9 @@ from nodrop.units import format_count, format_pps
 WINDOW_COUNT_MAX = 240
 """Most windows of a trial; more are merged."""
 LABEL_CHARACTER_WIDTH = 6
+"""Width of a character of a label, in pixels."""
 LABEL_WIDTH_MAX = 180
 """Width in pixels above which the name of an event is cut; its tooltip has the whole name."""
-"""Width of a character of a label, in pixels."""
 
 COUNTS = {"sent": "offered", "received": "received"}
 """Counts of a span, by display name."""

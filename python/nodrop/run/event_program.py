@@ -9,7 +9,7 @@ from nodrop.errors import StageError
 from nodrop.model.trial_event import LibvirtMigration, PlannedEvent
 
 STATISTICS_TIMEOUT_S = 10.0
-"""Longest wait for what libvirt knows of a completed migration."""
+"""Longest wait for libvirt's statistics of a completed migration."""
 
 _DOWNTIME = re.compile(r"^Total downtime:\s*(\d+)\s+ms\s*$", re.MULTILINE)
 
