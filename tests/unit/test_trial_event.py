@@ -78,6 +78,12 @@ def test_a_migration_without_both_hosts_is_refused(text: str) -> None:
         parse_event(text)
 
 
+def test_a_quotation_without_an_end_is_refused() -> None:
+    for text in ("0s command echo 'a", "0s migrate 'vnf a b"):
+        with pytest.raises(ValueError, match=r"a quotation has no end; write a quotation mark at both ends"):
+            parse_event(text)
+
+
 @pytest.mark.parametrize(
     "text",
     ["kill 0", "3s kill", "3s kill first", "3s melt 0", "soon kill 0", "-1s kill 0", "3s load ndr", "3s streams 0", 3],

@@ -20,6 +20,7 @@ ProgramAction = Literal["command", "migrate"]
 EventAction = InstanceAction | LoadAction | ProgramAction
 
 INSTANCE_ACTIONS: tuple[InstanceAction, ...] = get_args(InstanceAction)
+PROGRAM_ACTIONS: tuple[ProgramAction, ...] = get_args(ProgramAction)
 EVENT_FORMS = (
     f"an event; write TIME {'|'.join(INSTANCE_ACTIONS)} INSTANCE, TIME load RATE, TIME streams NUMBER, TIME migrate "
     "DOMAIN FROM_URI TO_URI or TIME command PROGRAM ..., e.g. '3s kill 0'"
@@ -77,7 +78,7 @@ class PlannedEvent(Value):
     @property
     def runs_program(self) -> bool:
         """Whether a program of nodrop's host carries it out."""
-        return self.action in ("command", "migrate")
+        return self.action in PROGRAM_ACTIONS
 
     @property
     def changes_load(self) -> bool:
@@ -109,9 +110,9 @@ def parse_event(text: object) -> PlannedEvent:
     if at_s < 0:
         raise ValueError(f"{text!r}: the time is negative; write 0 or more")
     if action == "command":
-        return PlannedEvent(at_s=at_s, action="command", command=tuple(shlex.split(rest)))
+        return PlannedEvent(at_s=at_s, action="command", command=_split_words(text, rest))
     if action == "migrate":
-        return PlannedEvent(at_s=at_s, action="migrate", migration=_parse_migration(text, shlex.split(rest)))
+        return PlannedEvent(at_s=at_s, action="migrate", migration=_parse_migration(text, rest))
     if action == "load":
         if not isinstance(parse_rate(rest), FixedRate):
             raise ValueError(f"{text!r}: {rest!r} is not a fixed rate; write for example load 20kpps")
@@ -123,7 +124,15 @@ def parse_event(text: object) -> PlannedEvent:
     return PlannedEvent(at_s=at_s, action=action, instance=int(rest))
 
 
-def _parse_migration(text: object, words: list[str]) -> LibvirtMigration:
+def _split_words(text: object, words: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(words))
+    except ValueError:
+        raise ValueError(f"{text!r}: a quotation has no end; write a quotation mark at both ends") from None
+
+
+def _parse_migration(text: object, rest: str) -> LibvirtMigration:
+    words = _split_words(text, rest)
     if len(words) < 3 or any(word.startswith("-") for word in words[:3]):
         raise ValueError(
             f"{text!r}: a migration has a domain and two URIs of libvirt, then options of virsh migrate; write for "

@@ -5,9 +5,9 @@ A client may measure and no more. The administrator sets these keys in the serve
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any
 
-from nodrop.model.trial_event import ProgramAction
+from nodrop.model.trial_event import PROGRAM_ACTIONS
 
 FILE = "names a file on the server's host"
 CODE = "names code that would run on the server's host"
@@ -107,7 +107,7 @@ def find_forbidden_keys(body: Mapping[str, Any]) -> Iterator[str]:
             yield f"{key}: forbidden in a request ({reason}); set it in the server's configuration"
         if key == WARM_START and isinstance(value, str) and not RUN_ID.fullmatch(value):
             yield f"{key}: {value[:80]!r} is not a run id; use a run id or 'latest'"
-        if key in EVENT_LISTS and any(action in str(value) for action in get_args(ProgramAction)):
+        if key in EVENT_LISTS and any(action in str(value) for action in PROGRAM_ACTIONS):
             yield f"{key}: a program is forbidden in a request ({CODE}); use events of a pool's instances"
 
 
