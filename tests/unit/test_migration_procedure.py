@@ -61,12 +61,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         repeat: int = 1,
         slow_s: Sequence[float] = (),
         silent_s: Sequence[float] = (),
+        arrival_gap_s: float = 0.0,
         guest_pause_s: float | None = None,
     ) -> RunResult:
         lost_count = sum(each.count for each in losses)
         counts = stream_counts(round(PPS * DURATION_S))
         stream = counts.replace(
-            loss_timeline=losses, lost_count=lost_count, received_count=counts.offered_count - lost_count
+            loss_timeline=losses,
+            lost_count=lost_count,
+            received_count=counts.offered_count - lost_count,
+            arrival_gap_max_ns=round(arrival_gap_s * 1e9),
         )
         number = round(DURATION_S / WINDOW_S)
         ends_s = tuple((position + 1) * WINDOW_S for position in range(number))
@@ -127,10 +131,16 @@ def test_slow_windows_are_impaired_time(run: Run) -> None:
 
 
 def test_a_guest_that_forwards_all_frames_late_interrupts_the_traffic(run: Run) -> None:
-    (there, back) = build_migration_report(plan(), [run(silent_s=(2.25, 2.5, 6.0))]).legs
+    (there, back) = build_migration_report(plan(), [run(silent_s=(2.25, 2.5, 6.0), arrival_gap_s=0.6)]).legs
     assert (there.gap_s, there.lost_count, back.gap_s) == (0.5, 0, 0.25)
-    (there, _) = build_migration_report(plan(), [run(lose(2.0, 350), silent_s=(2.0,))]).legs
+    (there, _) = build_migration_report(plan(), [run(lose(2.0, 350), silent_s=(2.0,), arrival_gap_s=0.351)]).legs
     assert there.gap_s == pytest.approx(0.351)
+
+
+def test_a_receiver_without_a_cpu_interrupts_no_traffic(run: Run) -> None:
+    """Its windows are empty, but the frames arrived all the time."""
+    (there, back) = build_migration_report(plan(), [run(silent_s=(2.25, 2.5), arrival_gap_s=0.001)]).legs
+    assert (there.gap_s, back.gap_s) == (0, 0)
 
 
 def test_searches_are_before_and_after_and_give_the_load(run: Run, search: Callable[[str, float], RunResult]) -> None:
