@@ -112,7 +112,7 @@ def run_libvirt_hosts(image: Path, config_drive: Path) -> Iterator[LibvirtHosts]
         script = CREATE_SWITCHES
         for side, mac in zip(SIDES, TESTER_MACS, strict=True):
             script = script.replace(f"{side.upper()}_MAC", mac)
-        switches = stack.enter_context(hold(["unshare", "--net", "sh", "-ec", script]))
+        switches = stack.enter_context(run_holder(["unshare", "--net", "sh", "-ec", script]))
         inside = ["nsenter", "--net", "--target", str(switches.pid)]
         uris = {}
         for name in "ab":
@@ -137,7 +137,7 @@ def run_host(place: Path, name: str, switches: list[str]) -> Iterator[None]:
     write_settings(place / "libvirtd.conf", {**LIBVIRTD, "host_uuid": f'"{uuid.uuid4()}"'})
     script = START_HOST.replace("OWN_DIRECTORIES", " ".join(OWN_DIRECTORIES))
     own = ["--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    with hold(["unshare", *own, "sh", "-ec", script, "sh", str(place), f"host-{name}"]) as host:
+    with run_holder(["unshare", *own, "sh", "-ec", script, "sh", str(place), f"host-{name}"]) as host:
         init = Path(f"/proc/{host.pid}/task/{host.pid}/children").read_text().split()[0]
         for side in SIDES:
             port = f"{side}-{name}"
@@ -152,7 +152,7 @@ def run_host(place: Path, name: str, switches: list[str]) -> Iterator[None]:
 
 
 @contextmanager
-def hold(command: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
+def run_holder(command: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a process that prints `ready`; kill it at the end of the block."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:

@@ -61,5 +61,4 @@ def test_a_vm_migrates_there_and_back_under_traffic(hosts: LibvirtHosts, tmp_pat
     assert there["lost_count"] + back["lost_count"] <= sum(stream["lost_count"] for stream in trial["streams"])
     for leg in (there, back):
         assert 0 < leg["guest_pause_s"] < leg["duration_s"]
-    assert "while the guest is paused for" in content["report"]["text"] or not there["gap_s"]
     assert "running" in hosts.run_virsh("a", "list") and "vnf" not in hosts.run_virsh("b", "list")
