@@ -6,7 +6,9 @@ the other takes the path of one between machines. All vanish with the processes 
     tester's `left`   - switch sw-left  - br-left of each host  - VM - br-right of each host - sw-right - `right`
 """
 
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import uuid
@@ -148,7 +150,12 @@ def run_host(place: Path, name: str, switches: list[str]) -> Iterator[None]:
         assert host.stdin
         host.stdin.write(b"connected\n")
         host.stdin.flush()
-        yield
+        try:
+            yield
+        finally:
+            # The first process of a namespace ends after all others, and `unshare` after it.
+            os.kill(int(init), signal.SIGKILL)
+            host.wait()
 
 
 @contextmanager
