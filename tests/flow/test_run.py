@@ -14,6 +14,7 @@ from tests.suts import SlowTester, Step
 
 from nodrop import store
 from nodrop.errors import ConfigError, GeneratorError, SearchError, SearchTimeoutError
+from nodrop.explain.redecide import redecide
 from nodrop.formatting.messages import format_message
 from nodrop.generator.base import Measurer, OnWindow
 from nodrop.model.event import RunDone
@@ -300,15 +301,47 @@ def test_a_run_whose_trials_are_all_disturbed_has_no_answer_and_names_the_work(t
         execute(make_plan(tmp_path), listener, make_environment(wrap=always))
     result = load_stored(listener)
     assert result.status is Status.FAILED
-    assert sum(trial.duration_s for trial in result.trials[1:]) >= 20.0
+    assert sum(trial.duration_s for trial in result.trials[1:]) >= 60.0
     assert all(goal.lower is None or goal.lower.trial_index == 0 for goal in result.goals)
 
 
-def test_disturbed_trials_are_repeated_until_the_other_work_ends(tmp_path: Path) -> None:
+def test_published_searches_repeat_disturbed_trials_until_the_other_work_ends(tmp_path: Path) -> None:
     for_a_while = mishaps(dict.fromkeys(range(2, 9), disturb_all))
-    result = execute(make_plan(tmp_path), Listener(), make_environment(wrap=for_a_while))
+    plan = make_plan(tmp_path, search__algorithm="binary", search__disturbed_time="exclude")
+    result = execute(plan, Listener(), make_environment(wrap=for_a_while))
     assert result.status is Status.COMPLETE
     assert {trial.trial for trial in result.trials[2:9]} == {result.trials[9].trial}
+
+
+def test_the_default_search_steps_below_disturbed_loads_and_returns_once_the_other_work_has_ended(
+    tmp_path: Path,
+) -> None:
+    quiet = execute(make_plan(tmp_path), Listener(), make_environment())
+    for_a_while = mishaps(dict.fromkeys(range(2, 5), disturb_all))
+    result = execute(make_plan(tmp_path), Listener(), make_environment(wrap=for_a_while))
+    assert result.status is Status.COMPLETE
+    loads = [trial.trial.intended_load_pps for trial in result.trials[2:6]]
+    assert loads == sorted(loads, reverse=True) and len(set(loads)) == len(loads)
+    for goal, of_quiet in zip(result.goals, quiet.goals, strict=True):
+        assert goal.lower and of_quiet.lower
+        assert goal.lower.load_pps == pytest.approx(of_quiet.lower.load_pps, rel=0.02)
+    assert redecide(result).differences == ()
+
+
+def test_loads_that_other_work_leaves_undecided_stand_beside_the_bounds(tmp_path: Path) -> None:
+    class BusyMachine(FaultyMeasurer):
+        def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
+            result = super().measure(trial, index, phase, on_window)
+            return disturb_all(result) if 0.9e6 < trial.intended_load_pps < 1.2e6 else result
+
+    listener = Listener()
+    environment = make_environment(wrap=lambda measurer: BusyMachine(measurer, {}))
+    result = execute(make_plan(tmp_path, latency__enabled=False), listener, environment)
+    for goal in result.goals:
+        assert goal.lower and 0.85e6 < goal.lower.load_pps <= 0.9e6
+        flag = next(flag for flag in goal.flags if flag.code == "undecided-loads")
+        assert format_message(flag).startswith("Other work on this machine left too little undisturbed time to decide")
+    assert redecide(load_stored(listener)).differences == ()
 
 
 def test_latency_whose_trials_are_all_invalid_is_left_out(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The outcome of a trial that a search receives."""
 
+import pytest
 from tests.factories import stream_counts, trial_result
 
 from nodrop.model.trial import DisturbedTime, TrialResult, UndisturbedCounts, Windows
@@ -47,6 +48,24 @@ def test_disturbed_time_is_no_part_of_an_outcome() -> None:
     assert outcome.loss_ratio == 2 / 17
     assert disturbed.loss_ratio == 4 / 20
     assert round(disturbed.disturbed_ratio, 6) == round(0.02 / 0.15, 6)
+
+
+def test_forwarding_rates_are_those_of_undisturbed_time() -> None:
+    time_s, received = (0.0, 0.02, 0.04, 0.0, 0.0), ((0, 4, 2, 0, 0),)
+    windows = Windows(
+        end_s=(0.05, 0.1, 0.15, 0.2, 0.25),
+        offered_count=((50, 50, 50, 50, 50),),
+        received_count=((10, 34, 12, 50, 10),),
+        disturbed_time=DisturbedTime(
+            time_s=time_s, offered_count=received, received_count=received, lost_count=((0, 0, 0, 0, 0),)
+        ),
+    )
+    # The third window was disturbed for most of its time.
+    assert Outcome.of(result(windows), started_s=0.0).forwarding_pps == pytest.approx((1000.0, 1000.0))
+    assert windows.disturbed_time
+    of_earlier_version = windows.disturbed_time.model_copy(update={"received_count": ()})
+    windows = windows.model_copy(update={"disturbed_time": of_earlier_version})
+    assert Outcome.of(result(windows), started_s=0.0).forwarding_pps == pytest.approx((1000.0,))
 
 
 def test_unsent_frames_within_the_tolerance_do_not_count_in_undisturbed_time_either() -> None:

@@ -131,19 +131,29 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
 
     fn apply_stop_rule(&mut self, elapsed_s: f64) {
         self.timeline.aborted = self.context.stop.load(Relaxed);
-        let (elapsed_s, lost_count, first_loss_s) = match (&self.slots, &self.context.request.disturbances) {
+        let first_loss_s = self.losses.first_loss_s();
+        let fires = |stop: &StopRule| match (&self.slots, &self.context.request.disturbances) {
             // The rule's times are undisturbed ones, too.
             (Some(slots), Some(rule)) => {
                 let left_out_s = slots.disturbed_s().min(rule.extension_max_s);
-                (elapsed_s - left_out_s, slots.lost_count(), slots.first_loss_s())
+                let clause = stop.fires(elapsed_s - left_out_s, slots.lost_count(), slots.first_loss_s());
+                clause.or_else(|| {
+                    let undisturbed_s = elapsed_s - slots.waited_s(elapsed_s);
+                    stop.fires(undisturbed_s, self.own_loss(elapsed_s)?, first_loss_s)
+                })
             }
-            _ => (elapsed_s, self.losses.count(), self.losses.first_loss_s()),
+            _ => stop.fires(elapsed_s, self.losses.count(), first_loss_s),
         };
-        let fires = |rule: &StopRule| rule.fires(elapsed_s, lost_count, first_loss_s);
         let clause = self.context.request.stop.as_ref().and_then(fires);
         if self.timeline.aborted || clause.is_some() {
             self.stop_sending(clause);
         }
+    }
+
+    /// Return the least number of losses that are the SUT's own, if most are, although most of the time is disturbed.
+    fn own_loss(&self, elapsed_s: f64) -> Option<u64> {
+        let received = self.shared.sample().iter().map(|series| series.received).sum();
+        self.slots.as_ref()?.own_loss(elapsed_s, received, self.losses.count())
     }
 
     /// Bring the end of sending forward; frames due by then are still sent, as at any other end.
@@ -164,7 +174,8 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     }
 
     /// Postpone the end of sending by the disturbed time so far, shortly before it is reached, if frames are missing.
-    /// Without any, the verdict is the same with and without the disturbed time.
+    /// Without any, the verdict is the same with and without the disturbed time. If hardly any time was undisturbed, more
+    /// of the same decides nothing.
     fn extend_sending(&mut self, elapsed_ns: u64) {
         let (Some(slots), Some(rule)) = (&self.slots, &self.context.request.disturbances) else {
             return;
@@ -178,11 +189,14 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             return;
         }
         let spare_s = (SPARE_CHECKS * self.context.loss_check_ns()) as f64 / 1e9;
+        let own_loss = self.own_loss(elapsed_ns as f64 / 1e9);
         let is_complete = self.losses.count() == 0 && self.shared.unsent.load(Relaxed) == 0;
         // The losses of a disturbance show only when the frames sent by its end have left the SUT.
         let missing_s = match (is_complete, slots.is_draining()) {
             (true, false) => return,
             (true, true) => elapsed_ns.saturating_sub(self.context.duration_ns()) as f64 / 1e9,
+            (false, _) if own_loss.is_some() => slots.waited_s(elapsed_ns as f64 / 1e9),
+            (false, _) if disturbed_s > rule.disturbed_ratio_max * elapsed_ns as f64 / 1e9 => return,
             (false, _) => disturbed_s,
         };
         let extension_s = (missing_s + spare_s).min(rule.extension_max_s);

@@ -219,21 +219,25 @@ pub(crate) fn reply(
 /// Add the disturbed part to the windows; return the rest of the trial, None if no time was disturbed, or no frame is
 /// missing: what passes beside other work passes without it.
 fn separate_disturbed_time(slots: Slots, counts: &Counts, timeline: &mut Timeline) -> Option<UndisturbedCounts> {
-    let (disturbed, disturbed_unsent) = slots.finish(timeline.sent_for_s, &timeline.windows);
+    let sum = |columns: &[Vec<u64>]| columns.iter().flatten().sum::<u64>();
+    let total = |count: fn(&StreamCounts) -> u64| counts.total(count);
+    let (received, lost) = (total(|stream| stream.received_count), total(|stream| stream.lost_count));
+    let (disturbed, disturbed_unsent) = match slots.own_loss(timeline.sent_for_s, received, lost) {
+        Some(own_lost) => slots.finish_bounded(&timeline.windows, own_lost),
+        None => slots.finish(timeline.sent_for_s, &timeline.windows),
+    };
     if disturbed.time_s.is_empty() {
         return None;
     }
-    let sum = |columns: &[Vec<u64>]| columns.iter().flatten().sum::<u64>();
-    let total = |count: fn(&StreamCounts) -> u64| counts.total(count);
     let unsent = total(|stream| stream.intended_count).saturating_sub(total(|stream| stream.offered_count));
     let rest = UndisturbedCounts {
         duration_s: (timeline.sent_for_s - disturbed.total_s()).max(0.0),
         offered_count: total(|stream| stream.offered_count).saturating_sub(sum(&disturbed.offered_count)),
-        lost_count: total(|stream| stream.lost_count).saturating_sub(sum(&disturbed.lost_count)),
+        lost_count: lost.saturating_sub(sum(&disturbed.lost_count)),
         unsent_count: unsent.saturating_sub(disturbed_unsent),
     };
     timeline.windows.disturbed_time = disturbed;
-    let is_complete = total(|stream| stream.lost_count) == 0 && disturbed_unsent == 0;
+    let is_complete = lost == 0 && disturbed_unsent == 0;
     (!is_complete).then_some(rest)
 }
 

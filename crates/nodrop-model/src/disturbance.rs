@@ -19,6 +19,15 @@ pub struct DisturbanceRule {
     /// self-paced ports and of loads that vary cannot be extended; their disturbed time is not separated.
     #[serde(default)]
     pub extension_max_s: f64,
+    /// Share of disturbed time above which a trial that misses frames is not extended, in [0, 1].
+    #[serde(default = "DisturbanceRule::disturbed_ratio_max")]
+    pub disturbed_ratio_max: f64,
+}
+
+impl DisturbanceRule {
+    fn disturbed_ratio_max() -> f64 {
+        1.0
+    }
 }
 
 /// Disturbed part of each window; empty vectors if no time was disturbed.
@@ -28,6 +37,9 @@ pub struct DisturbedTime {
     pub time_s: Vec<f64>,
     /// Frames sent meanwhile: `[series][window]`.
     pub offered_count: Vec<Vec<u64>>,
+    /// Frames received meanwhile: `[series][window]`.
+    #[serde(default)]
+    pub received_count: Vec<Vec<u64>>,
     /// Frames lost of those that later frames overtook meanwhile: `[series][window]`.
     pub lost_count: Vec<Vec<u64>>,
 }
@@ -39,16 +51,18 @@ impl DisturbedTime {
         Self {
             time_s: Vec::new(),
             offered_count: vec![Vec::new(); series_count],
+            received_count: vec![Vec::new(); series_count],
             lost_count: vec![Vec::new(); series_count],
         }
     }
 
-    /// Add disturbed time in a window.
-    pub fn add(&mut self, window: usize, time_s: f64, offered: &[u64], lost: &[u64]) {
+    /// Add disturbed time in a window, with the frames sent, received and lost meanwhile, by series.
+    pub fn add(&mut self, window: usize, time_s: f64, [offered, received, lost]: [&[u64]; 3]) {
         let len = self.time_s.len().max(window + 1);
         self.time_s.resize(len, 0.0);
         self.time_s[window] += time_s;
-        for (columns, counts) in [(&mut self.offered_count, offered), (&mut self.lost_count, lost)] {
+        let Self { offered_count, received_count, lost_count, .. } = self;
+        for (columns, counts) in [(offered_count, offered), (received_count, received), (lost_count, lost)] {
             for (column, count) in columns.iter_mut().zip(counts) {
                 column.resize(len, 0);
                 column[window] += count;
@@ -66,12 +80,13 @@ impl DisturbedTime {
     /// `late_lost` has the disturbed losses that only the end of the trial confirmed, by series.
     pub fn fit(&mut self, windows: &Windows, late_lost: &[u64]) {
         if self.time_s.is_empty() {
-            (self.offered_count, self.lost_count) = (Vec::new(), Vec::new());
+            *self = Self::default();
             return;
         }
         let len = windows.end_s.len();
         fit_column(&mut self.time_s, len, 0.0);
-        self.offered_count.iter_mut().for_each(|column| fit_column(column, len, 0));
+        let counts = self.offered_count.iter_mut().chain(&mut self.received_count);
+        counts.for_each(|column| fit_column(column, len, 0));
         for ((column, lost), late_lost) in self.lost_count.iter_mut().zip(&windows.lost_count).zip(late_lost) {
             fit_column(column, len, 0);
             column.last_mut().into_iter().for_each(|last| *last += late_lost);

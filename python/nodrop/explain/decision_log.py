@@ -20,6 +20,11 @@ class LoggedSearch:
         self._preview = TrialPreview()
         self._intervals = self._search.intervals()
 
+    @property
+    def accepts_undecided(self) -> bool:
+        """See `Search`."""
+        return self._search.accepts_undecided
+
     def ask(self) -> Trial | None:
         """Return the next trial, the same one until `tell`; None when the search is over."""
         return self._search.ask()

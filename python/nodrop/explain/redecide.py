@@ -27,12 +27,15 @@ class Redecision(NamedTuple):
 def redecide(result: RunResult) -> Redecision:
     """Decide a search again up to its last trial or the first one that differs from the record.
 
-    Invalid trials, which a search never receives, are skipped, and so are latency trials without a decision on record.
+    Invalid trials that the search did not receive are skipped, and so are latency trials without a decision on record.
     Raises ConfigError if the recorded plan is not valid.
     """
     recorded = {step.trial_index: step for step in result.steps}
     counted = [
-        trial for trial in result.trials if is_counted(trial) and (trial.phase == SEARCH or trial.index in recorded)
+        trial
+        for trial in result.trials
+        if ((is_counted(trial) or trial.is_undecided) and trial.index in recorded)
+        or (is_counted(trial) and trial.phase == SEARCH)
     ]
     started_s = _list_starts_s(result, counted)
     search = LoggedSearch(result.plan.search)
@@ -70,7 +73,7 @@ def add_decisions(result: RunResult) -> RunResult:
 
 
 def is_counted(trial: TrialResult) -> bool:
-    """Return whether the search received a trial."""
+    """Return whether a trial counts."""
     return trial.validity.verdict is not ValidityStatus.INVALID
 
 

@@ -138,6 +138,10 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
         "Trials {trials} lost too much but do not count, as the SUT did better before or since then.",
     ),
     "two_modes": ("{side}: {high_count} runs are high and {low_count} low, with none between.",),
+    "undecided-loads": (
+        "Other work on this machine left too little undisturbed time to decide the loads from {lowest_pps:load} to "
+        "{highest_pps:load}.",
+    ),
     "undecided-lower-bound": ("No load is known to meet the goal yet.",),
     "undecided-upper-bound": ("No load is known to miss the goal yet.",),
     "warm-up": (

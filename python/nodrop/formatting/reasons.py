@@ -132,6 +132,9 @@ REASONS: Mapping[str, tuple[str, ...]] = {
     "prove-capacity": (
         "{goal}: the threshold is expected at {estimate_pps:load}, as the capacity shows; proving a load just below",
     ),
+    "below-undecided": ("{goal}: other work left {load_pps:load} undecided; stepping down",),
+    "cap-undecided": ("{goal}: probing above the loads that other work left undecided",),
+    "retry-undecided": ("{goal}: other work left {load_pps:load} undecided and may have ended",),
     "step-down": ("{goal}: {load_pps:load} lost too much, stepping down",),
     "step-up-short": ("{goal}: better than expected, looking for the limit with short trials",),
     "step-up": ("{goal}: {load_pps:load} is better than expected, stepping up",),

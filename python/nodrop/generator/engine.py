@@ -27,6 +27,7 @@ from nodrop.model.pattern import FlatLoad
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial import (
+    DISTURBED_MAX_RATIO,
     EXTENSION_MAX_RATIO,
     FIXED,
     SEARCH,
@@ -324,6 +325,7 @@ class EngineMeasurer:
                 "sut_pids": self._sut_pids,
                 "sut_shares_cpu": self._sut_shares_cpu,
                 "extension_max_s": _get_extension_max_s(trial) if phase == SEARCH else 0.0,
+                "disturbed_ratio_max": DISTURBED_MAX_RATIO,
             },
         }
 

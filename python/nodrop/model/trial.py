@@ -21,6 +21,8 @@ WINDOW_S = 0.05
 EXTENSION_MAX_RATIO = 4.0
 """Longest extension of a disturbed trial of a search, as a multiple of its duration: beyond, too little of it would be
 undisturbed to judge (`nodrop.run.retries`)."""
+DISTURBED_MAX_RATIO = 0.8
+"""Share of disturbed time above which a trial of a search that misses frames is not extended, and is invalid."""
 SEARCH = "search"
 """Phase of the trials of a search."""
 WARM_UP = "warm-up"
@@ -233,6 +235,8 @@ class DisturbedTime(Value):
     """Disturbed time in each window."""
     offered_count: tuple[tuple[int, ...], ...]
     """[series][window], frames sent meanwhile."""
+    received_count: tuple[tuple[int, ...], ...] = ()
+    """[series][window], frames received meanwhile; empty if unknown."""
     lost_count: tuple[tuple[int, ...], ...]
     """[series][window], frames lost, of those that a later one overtook meanwhile."""
 
@@ -506,6 +510,13 @@ class TrialResult(Value):
             1.0 - self.undisturbed_counts.duration_s / self.duration_s
             if self.undisturbed_counts and self.duration_s
             else 0.0
+        )
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether too little of it was undisturbed to tell if its load meets a goal."""
+        return any(
+            doubt.code == "disturbed" and doubt.verdict is ValidityStatus.INVALID for doubt in self.validity.doubts
         )
 
     @property

@@ -7,19 +7,25 @@ from nodrop.errors import SearchError
 from nodrop.formatting.doubts import QUOTA_REMEDY
 from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import FIXED, Doubt, OtherWork, TimeSummary, TrialResult, ValidityStatus
+from nodrop.model.trial import (
+    DISTURBED_MAX_RATIO,
+    FIXED,
+    Doubt,
+    OtherWork,
+    TimeSummary,
+    TrialResult,
+    ValidityStatus,
+)
 from nodrop.units import format_pps, format_seconds
 
 ON_TIME_NS = 1_000_000
 """A sender is fast enough for a load if the median lateness of its frames is below this."""
 DISTURBED_NOTABLE_RATIO = 0.01
 """Share of disturbed time, which is left out, above which a trial says so."""
-DISTURBED_WAIT_S = 20.0
+DISTURBED_WAIT_S = 60.0
 """Duration of consecutive trials with too little undisturbed time after which the run has no answer."""
 CULPRITS_MAX = 3
 """Most processes named as the cause of a disturbance."""
-DISTURBED_MAX_RATIO = 0.8
-"""Share of disturbed time above which a trial of a search is invalid."""
 
 
 def invalidate_tester_stalls(result: TrialResult, plan: SearchPlan, earlier: Sequence[TrialResult]) -> TrialResult:
@@ -96,7 +102,7 @@ def _invalid_count(trials: Sequence[TrialResult]) -> int:
 def check_retry_limit(trials: Sequence[TrialResult], repeat_invalid: int) -> None:
     """Raise SearchError if the latest trials, one more than the retries allowed, are all invalid.
 
-    Disturbed trials are retried for a while, as other work comes and goes.
+    Disturbed trials are retried for a while, at the same load or at others, as other work comes and goes.
     """
     count = _invalid_count(trials)
     if count <= repeat_invalid:
@@ -107,14 +113,15 @@ def check_retry_limit(trials: Sequence[TrialResult], repeat_invalid: int) -> Non
             f"a CPU quota made {count} consecutive trials at {format_pps(latest.trial.intended_load_pps)} invalid: "
             f"{_reasons(latest)}; {QUOTA_REMEDY}"
         )
-    if any(doubt.code == "disturbed" and doubt.verdict is ValidityStatus.INVALID for doubt in latest.validity.doubts):
+    if latest.is_undecided:
         waited_s = sum(trial.duration_s for trial in trials[-count:])
         if waited_s < DISTURBED_WAIT_S:
             return
         raise SearchError(
             f"other work on this machine left too little undisturbed time in {count} consecutive trials "
-            f"({format_seconds(waited_s)}) at {format_pps(latest.trial.intended_load_pps)}: {_reasons(latest)}; stop "
-            "the other work, wait for its end (--wait-idle), or count all time (search.disturbed_time: count)"
+            f"({format_seconds(waited_s)}), the last one at {format_pps(latest.trial.intended_load_pps)}: "
+            f"{_reasons(latest)}; stop the other work, wait for its end (--wait-idle), or count all time "
+            "(search.disturbed_time: count)"
         )
     raise SearchError(
         f"{repeat_invalid + 1} consecutive trials at {format_pps(latest.trial.intended_load_pps)} were invalid: "

@@ -68,6 +68,8 @@ class Session:
                 measured = measured.without_histograms()
             result = invalidate_tester_stalls(measured, plan, recorder.trials)
             if result.validity.verdict is ValidityStatus.INVALID:
+                if result.is_undecided and search.accepts_undecided:
+                    recorder.record_decision(search.tell(Outcome.of(result, started_s)), search.findings())
                 recorder.record_trial(result)
                 check_retry_limit(recorder.trials, plan.repeat_invalid)
                 continue

@@ -1,5 +1,6 @@
 """The interface of all searches: ask for a trial, tell its outcome."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from nodrop.model.base import Value
 from nodrop.model.goal import Flag, Goal
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial, TrialResult
+
+DISTURBED_WINDOW_MAX_RATIO = 0.5
+"""Share of disturbed time above which a window does not show the forwarding rate."""
 
 
 class Sample(NamedTuple):
@@ -26,6 +30,8 @@ class Outcome:
 
     index: int
     """The trial's position in the run, to which bounds refer."""
+    is_undecided: bool = False
+    """Whether too little of it was undisturbed to tell if its load meets a goal; see `Search.accepts_undecided`."""
     loss_ratio: float
     """Lost share in [0, 1], unsent frames included."""
     elapsed_s: float = 0.0
@@ -41,7 +47,7 @@ class Outcome:
     samples: tuple[Sample, ...] = ()
     """The trial window by window; empty if the measurer only has totals."""
     forwarding_pps: tuple[float, ...] = ()
-    """Receive rates of windows within it that nothing disturbed; empty if unknown."""
+    """Receive rates of windows within it, without disturbed time; empty if unknown."""
     wall_s: float = 0.0
     """Time of sending with the disturbed time that `elapsed_s` leaves out; 0: the same."""
     requested_s: float = 0.0
@@ -68,6 +74,7 @@ class Outcome:
             forwarding_pps=_list_forwarding_rates(result),
             requested_s=result.trial.duration_s,
             started_s=started_s,
+            is_undecided=result.is_undecided,
         )
 
 
@@ -93,27 +100,47 @@ def _list_samples(result: TrialResult) -> tuple[Sample, ...]:
 
 def _list_forwarding_rates(result: TrialResult) -> tuple[float, ...]:
     windows, disturbed = result.windows, result.windows.disturbed_time
-    received = [sum(counts) for counts in zip(*windows.received_count, strict=True)]
-    return list_forwarding_rates(windows.end_s, received, disturbed.time_s if disturbed else ())
+    received = _sum_columns(windows.received_count)
+    if not disturbed:
+        return list_forwarding_rates(windows.end_s, received)
+    # Results of earlier versions do not have the frames received in disturbed time.
+    left_out = _sum_columns(disturbed.received_count)
+    time_s = disturbed.time_s if left_out else tuple(math.inf if each else 0.0 for each in disturbed.time_s)
+    return list_forwarding_rates(windows.end_s, received, time_s, left_out or [0] * len(received))
+
+
+def _sum_columns(counts: Sequence[Sequence[int]]) -> list[int]:
+    """Return the frames of all series in each window."""
+    return [sum(column) for column in zip(*counts, strict=True)]
 
 
 def list_forwarding_rates(
-    end_s: Sequence[float], received_count: Sequence[int], disturbed_s: Sequence[float] = ()
+    end_s: Sequence[float],
+    received_count: Sequence[int],
+    disturbed_s: Sequence[float] = (),
+    disturbed_count: Sequence[int] = (),
 ) -> tuple[float, ...]:
-    """Return the receive rates of windows, in pps, without disturbed windows, the first and the last.
+    """Return the receive rates of windows, in pps, without disturbed time, the first window and the last.
 
     The first has frames that fill the queues of the SUT, the last those that leave them after the end of sending.
+    Windows that were disturbed for most of their time are left out.
 
     Args:
         end_s: end of each window.
         received_count: frames received within each window; empty if unknown.
         disturbed_s: disturbed time within each window; empty without any.
+        disturbed_count: frames received in that time.
     """
     if not received_count:
         return ()
-    inner = range(1, len(end_s) - 1)
-    clean = (position for position in inner if not disturbed_s or not disturbed_s[position])
-    return tuple(received_count[position] / (end_s[position] - end_s[position - 1]) for position in clean)
+    rates = []
+    for position in range(1, len(end_s) - 1):
+        window_s = end_s[position] - end_s[position - 1]
+        clean_s = window_s - (disturbed_s[position] if disturbed_s else 0.0)
+        if clean_s >= DISTURBED_WINDOW_MAX_RATIO * window_s:
+            count = received_count[position] - (disturbed_count[position] if disturbed_count else 0)
+            rates.append(count / clean_s)
+    return tuple(rates)
 
 
 class Interval(Value):
@@ -163,6 +190,9 @@ class Search(Protocol):
     Pure: a search has no clock and no side effects, so the same outcomes always lead to the same trials.
     """
 
+    accepts_undecided: bool
+    """Whether it receives undecided trials, to go on with another load; published searches repeat them instead."""
+
     def ask(self) -> Trial | None:
         """Return the next trial, the same one until its outcome is reported; None if the search is over."""
 
@@ -188,6 +218,8 @@ Dialogue = Generator[Trial, Outcome, None]
 
 class DialogueSearch(ABC):
     """A search as one generator; see `Search`."""
+
+    accepts_undecided = False
 
     def __init__(self, plan: SearchPlan) -> None:
         self._plan = plan

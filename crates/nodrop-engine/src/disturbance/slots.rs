@@ -3,6 +3,9 @@
 //! A trial is a sequence of slots, one per loss check. A disturbance begins before the slot in which its wait ended, by
 //! the length of the wait, and ends once the frames that it delayed have left the SUT. The losses of a slot are those
 //! of frames that later frames overtook in it.
+//!
+//! Queues of an overloaded SUT never drain, so that a short wait disturbs all the time until the next. But no wait costs
+//! more frames than the SUT forwards in the meantime: a loss far above that is the SUT's own, see `Slots::own_loss`.
 
 use nodrop_model::{DisturbedTime, Windows};
 use std::collections::VecDeque;
@@ -33,6 +36,17 @@ const DRAINED_SLOTS: u32 = 2;
 /// Time without a frame out of the SUT, although it has its CPU, after which it stopped by itself: neither a disturbance
 /// before nor a slow CPU accounts for that.
 const STALL_S: f64 = 0.008;
+/// Frames that a wait of the SUT costs at most, relative to those that it forwards in the same time without one: its
+/// caches are cold after the wait, and waits that are too short to be marked are not counted.
+const WAIT_COST: f64 = 2.0;
+/// Least speed of a slow CPU relative to its usual one: each of two hardware threads of a core executes at least half of
+/// what it does alone.
+const SLOW_SPEED: f64 = 0.5;
+/// Share of waits and slow time up to which slow time is left out if the loss is bounded.
+const SLOW_MAX_RATIO: f64 = 0.5;
+/// Share of disturbed time from which on the loss is bounded, and least share of the loss that must then be the SUT's.
+const BOUNDED_MIN_RATIO: f64 = 0.2;
+const OWN_LOSS_MIN_RATIO: f64 = 0.5;
 /// Number of slots kept apart before they are added to their windows.
 const SLOTS_MAX: usize = 512;
 
@@ -72,9 +86,31 @@ struct Slot {
     end_s: f64,
     window: usize,
     offered: Vec<u64>,
+    received: Vec<u64>,
     lost: Vec<u64>,
     unsent: u64,
     disturbed: bool,
+    /// Losses that its waits explain at most, by series.
+    explained: Vec<u64>,
+}
+
+/// Waits of SUT and tester in a window, and time in which a CPU of the SUT was slow.
+#[derive(Clone, Debug, Default)]
+struct Waits {
+    sut_s: f64,
+    tester_s: f64,
+    slow_s: f64,
+    /// Frames received in the slow time; the SUT forwards none while it waits.
+    slow_received: f64,
+    /// Frames skipped when the tester waited.
+    unsent: u64,
+}
+
+impl Waits {
+    /// Return the time that is left out.
+    fn left_out_s(&self, with_slow: bool) -> f64 {
+        self.sut_s + self.tester_s + if with_slow { self.slow_s } else { 0.0 }
+    }
 }
 
 /// The effect of a disturbance after its end: until the frames sent by then have left the SUT, as their losses show only
@@ -113,7 +149,9 @@ pub(crate) struct Slots {
     /// Disturbed part of slots that are no longer in `recent`, and of the total.
     disturbed: DisturbedTime,
     disturbed_unsent: u64,
-    /// Frames sent in the current disturbance and not lost, by series: it cannot have caused the loss of earlier ones.
+    /// Waits by window.
+    waits: Vec<Waits>,
+    /// Further losses that the current disturbance explains at most, by series.
     loss_allowances: Vec<u64>,
     /// Undisturbed losses of settled slots, and the undisturbed time until the first of them.
     settled_lost: u64,
@@ -138,6 +176,7 @@ impl Slots {
             in_flight: VecDeque::new(),
             disturbed: DisturbedTime::new(series_count),
             disturbed_unsent: 0,
+            waits: Vec::new(),
             loss_allowances: vec![0; series_count],
             settled_lost: 0,
             first_loss_s: None,
@@ -156,6 +195,9 @@ impl Slots {
         let has_stalled = self.has_stalled(waits, end);
         let slow_s = if has_stalled { 0.0 } else { end.slow_s };
         let begins = waits || slow_s > SUT_WAIT_MAX_S;
+        let late_s = if becomes_late { end.late_s } else { 0.0 };
+        let explained = self.compute_explained(end, end.sut_wait_s + end.tester_wait_s.max(late_s), slow_s);
+        self.add_waits(end, slow_s);
         self.last_late_s = end.late_s;
         self.late_since_s = if is_late { self.late_since_s.or(Some(self.last_s)) } else { None };
         self.recent.push_back(Slot {
@@ -163,23 +205,57 @@ impl Slots {
             end_s: end.end_s,
             window: end.window,
             offered: end.now.iter().zip(&self.last).map(|(now, last)| now.offered - last.offered).collect(),
+            received: self.count_received(end),
             lost: vec![0; end.now.len()],
             unsent: end.unsent - self.last_unsent,
             disturbed: begins || self.drain.is_some(),
+            explained: vec![0; end.now.len()],
         });
+        let mut first = self.recent.len() - 1;
         if begins {
             // Frames sent in the slot before the wait were still on their way.
             let begin_s =
                 self.last_s.min(end.end_s - end.sut_wait_s.max(slow_s).max(end.tester_wait_s).max(end.late_s));
-            let first = self.recent.iter().take_while(|slot| slot.end_s <= begin_s).count().saturating_sub(1);
+            first = self.recent.iter().take_while(|slot| slot.end_s <= begin_s).count().saturating_sub(1);
             self.recent.iter_mut().skip(first).for_each(|slot| slot.disturbed = true);
         }
+        self.recent[first].explained.iter_mut().zip(explained).for_each(|(total, count)| *total += count);
         self.update_drain(begins, has_stalled, end);
         (self.last, self.last_unsent, self.last_s) = (end.now.to_vec(), end.unsent, end.end_s);
         self.last_lost = end.lost.to_vec();
         self.settle(end.end_s - SETTLED_S);
         while self.recent.len() > SLOTS_MAX {
             self.fold_oldest();
+        }
+    }
+
+    /// Return the frames received since the last slot, by series.
+    fn count_received(&self, end: &SlotEnd<'_>) -> Vec<u64> {
+        end.now.iter().zip(&self.last).map(|(now, last)| now.received.saturating_sub(last.received)).collect()
+    }
+
+    /// Return the losses that the waits and the slow time of a slot explain at most, by series: all frames sent in the
+    /// waits, and in the slow time those that a slower SUT did not forward.
+    fn compute_explained(&self, end: &SlotEnd<'_>, waited_s: f64, slow_s: f64) -> Vec<u64> {
+        let count = self.load_pps * (waited_s + (1.0 - SLOW_SPEED) * slow_s.min(end.end_s - self.last_s));
+        let sent = end.now.iter().map(|series| series.offered).sum::<u64>().max(1) as f64;
+        end.now.iter().map(|series| (count * series.offered as f64 / sent).ceil() as u64).collect()
+    }
+
+    fn add_waits(&mut self, end: &SlotEnd<'_>, slow_s: f64) {
+        if self.waits.len() <= end.window {
+            self.waits.resize(end.window + 1, Waits::default());
+        }
+        let received: u64 = self.count_received(end).iter().sum();
+        let slot_s = (end.end_s - self.last_s).max(1e-9);
+        let slow_s = slow_s.min(slot_s);
+        let waits = &mut self.waits[end.window];
+        waits.sut_s += end.sut_wait_s;
+        waits.tester_s += end.tester_wait_s;
+        waits.slow_s += slow_s;
+        waits.slow_received += received as f64 * slow_s / slot_s;
+        if end.tester_wait_s > 0.0 {
+            waits.unsent += end.unsent - self.last_unsent;
         }
     }
 
@@ -249,12 +325,42 @@ impl Slots {
             self.loss_allowances.fill(0);
             return;
         }
-        self.loss_allowances.iter_mut().zip(&slot.offered).for_each(|(allowance, offered)| *allowance += offered);
+        self.loss_allowances.iter_mut().zip(&slot.explained).for_each(|(allowance, count)| *allowance += count);
         let allowed = slot.lost.iter().zip(&self.loss_allowances);
         let lost: Vec<u64> = allowed.map(|(lost, allowance)| *lost.min(allowance)).collect();
         self.loss_allowances.iter_mut().zip(&lost).for_each(|(allowance, lost)| *allowance -= lost);
-        self.disturbed.add(slot.window, slot.end_s - slot.begin_s, &slot.offered, &lost);
+        self.disturbed.add(slot.window, slot.end_s - slot.begin_s, [&slot.offered, &slot.received, &lost]);
         self.disturbed_unsent += slot.unsent;
+    }
+
+    /// Return the least number of lost frames that are the SUT's own, whatever the waits so far cost; None if most of
+    /// the loss may be theirs, or if enough time was undisturbed to judge by that.
+    ///
+    /// `received` and `lost` are those of the trial so far, all series.
+    pub(crate) fn own_loss(&self, elapsed_s: f64, received: u64, lost: u64) -> Option<u64> {
+        let sum = |value: fn(&Waits) -> f64| self.waits.iter().map(value).sum::<f64>();
+        let sut_s = sum(|waits| waits.sut_s) + SETTLED_S; // the latest wait is not yet known
+        let forwarding_s = elapsed_s - sut_s;
+        if lost == 0 || forwarding_s <= 0.0 || self.disturbed_s() < BOUNDED_MIN_RATIO * elapsed_s {
+            return None;
+        }
+        let (received, lost) = (received as f64, lost as f64);
+        let tester_ratio = sum(|waits| waits.tester_s) / elapsed_s;
+        let explained = WAIT_COST * (received * sut_s / forwarding_s + (received + lost) * tester_ratio)
+            + (1.0 / SLOW_SPEED - 1.0) * sum(|waits| waits.slow_received);
+        let own = lost - explained;
+        (own >= OWN_LOSS_MIN_RATIO * lost).then_some(own as u64)
+    }
+
+    /// Return the time that is left out if the loss is bounded, in seconds: that of all waits so far, and the slow time
+    /// unless most of the time is: a slow CPU shows an overload, too.
+    pub(crate) fn waited_s(&self, elapsed_s: f64) -> f64 {
+        let with_slow = self.leaves_out_slow_time(elapsed_s);
+        self.waits.iter().map(|waits| waits.left_out_s(with_slow)).sum()
+    }
+
+    fn leaves_out_slow_time(&self, elapsed_s: f64) -> bool {
+        self.waits.iter().map(|waits| waits.left_out_s(true)).sum::<f64>() <= SLOW_MAX_RATIO * elapsed_s
     }
 
     /// Return the undisturbed frames lost so far, of slots whose state is final.
@@ -280,6 +386,36 @@ impl Slots {
     fn disturbed_until(&self, end_s: f64) -> f64 {
         let recent = self.recent.iter().filter(|slot| slot.disturbed && slot.end_s <= end_s);
         self.disturbed.total_s() + recent.map(|slot| slot.end_s - slot.begin_s).sum::<f64>()
+    }
+
+    /// Return the waits as the disturbed part of each window, with all losses but `own_lost`, in the windows of the waits
+    /// or in later ones, and the frames that were skipped meanwhile. `windows` has the final losses.
+    pub(crate) fn finish_bounded(mut self, windows: &Windows, own_lost: u64) -> (DisturbedTime, u64) {
+        let mut disturbed = DisturbedTime::new(windows.lost_count.len());
+        self.waits.resize(windows.end_s.len(), Waits::default());
+        let explained = windows.lost_count.iter().flatten().sum::<u64>().saturating_sub(own_lost) as f64;
+        let elapsed_s = windows.end_s.last().copied().unwrap_or(0.0);
+        let with_slow = self.leaves_out_slow_time(elapsed_s);
+        let per_second = explained / self.waits.iter().map(|waits| waits.left_out_s(true)).sum::<f64>().max(1e-9);
+        let (mut begin_s, mut missing) = (0.0, 0.0);
+        for (window, end_s) in windows.end_s.iter().enumerate() {
+            let waits = &self.waits[window];
+            let window_s = (end_s - begin_s).max(1e-9);
+            let time_s = waits.left_out_s(with_slow).min(window_s);
+            let take = |columns: &[Vec<u64>], ratio: f64| -> Vec<u64> {
+                columns.iter().map(|column| (column[window] as f64 * ratio.clamp(0.0, 1.0)).round() as u64).collect()
+            };
+            let sum = |columns: &[Vec<u64>]| columns.iter().map(|column| column[window]).sum::<u64>().max(1) as f64;
+            missing += per_second * waits.left_out_s(true);
+            let lost = take(&windows.lost_count, missing / sum(&windows.lost_count));
+            missing -= lost.iter().sum::<u64>() as f64;
+            let offered = take(&windows.offered_count, time_s / window_s);
+            let slow_received = if with_slow { waits.slow_received } else { 0.0 };
+            let received = take(&windows.received_count, slow_received / sum(&windows.received_count));
+            disturbed.add(window, time_s, [&offered, &received, &lost]);
+            begin_s = *end_s;
+        }
+        (disturbed, self.waits.iter().map(|waits| waits.unsent).sum())
     }
 
     /// Return the disturbed part of each window, and the frames that were skipped meanwhile. Sending ended at
@@ -403,10 +539,10 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbance_causes_no_more_losses_than_frames_were_sent_in_it() {
+    fn a_disturbance_explains_no_more_losses_than_frames_were_sent_in_its_waits() {
         // An outage of the SUT lost 5,000 frames, which shows during the short wait after it.
         let slots = [QUIET, QUIET, QUIET, QUIET, QUIET, (1.0, 5, 5000), (0.0, 5, 5000), (0.0, 5, 5000)];
-        assert_eq!(split(&slots).1, 1000);
+        assert_eq!(split(&slots).1, 100);
     }
 
     #[test]
@@ -466,6 +602,61 @@ mod tests {
     fn a_queue_that_was_full_before_is_no_drain() {
         let full = (0.0, 900, 0);
         assert_eq!(split(&[full, full, full, full, (4.0, 900, 0), full, full, full]).0, 4);
+    }
+
+    /// A SUT that forwards half of the load waits for 1 ms of every 50 ms, so that its queue is always full.
+    fn run_overload(lost_per_slot: u64, wait_ms: f64) -> (Slots, Windows) {
+        let slots: Vec<_> =
+            (1..=100).map(|slot| (if slot % 5 == 0 { wait_ms } else { 0.0 }, 400, slot * lost_per_slot)).collect();
+        run(&slots)
+    }
+
+    #[test]
+    fn a_loss_far_above_that_of_the_waits_is_the_suts_own() {
+        let (found, windows) = run_overload(500, 1.0);
+        assert!(found.disturbed_s() > 0.7, "{}", found.disturbed_s());
+        let (received, lost) = (50_000, 50_000);
+        let own = found.own_loss(1.0, received, lost).unwrap();
+        // 20 ms of waits, and 40 ms for the latest, cost 2 x 50 kpps x 60 ms at most.
+        assert!((43_000..44_500).contains(&own), "{own}");
+        let (waited, _) = found.finish_bounded(&windows, own);
+        assert!((waited.total_s() - 0.02).abs() < 1e-6, "{}", waited.total_s());
+        assert_eq!(waited.lost_count, vec![vec![lost - own]]);
+        assert_eq!((&waited.offered_count, &waited.received_count), (&vec![vec![2_000]], &vec![vec![0]]));
+    }
+
+    #[test]
+    fn a_slow_cpu_costs_at_most_as_many_frames_as_are_forwarded_on_it() {
+        let slots: Vec<_> = (1..=100).map(|slot| (0.0, 200, slot * 700)).collect();
+        let slow = |count: usize| run_with(&slots, |slot, end| end.slow_s = if slot < count { 0.012 } else { 0.0 });
+        let (found, windows) = slow(100);
+        // 300 kpps are forwarded at half of the speed at least, and 40 ms may be a wait: 0.6 of the load at most.
+        let own = found.own_loss(1.0, 30_000, 70_000).unwrap();
+        assert!((37_000..38_000).contains(&own), "{own}");
+        let (left_out, _) = found.finish_bounded(&windows, own);
+        assert_eq!((left_out.total_s(), left_out.lost_count), (0.0, vec![vec![70_000 - own]]));
+        let (found, windows) = slow(40);
+        let own = found.own_loss(1.0, 30_000, 70_000).unwrap();
+        let (left_out, _) = found.finish_bounded(&windows, own);
+        assert!((left_out.total_s() - 0.4).abs() < 1e-6, "{}", left_out.total_s());
+        assert_eq!(left_out.received_count, vec![vec![11_800]]);
+        let slots: Vec<_> = (1..=100).map(|slot| (0.0, 200, slot * 500)).collect();
+        assert_eq!(run_with(&slots, |_, end| end.slow_s = 0.01).0.own_loss(1.0, 50_000, 50_000), None);
+    }
+
+    #[test]
+    fn a_loss_that_the_waits_may_have_caused_is_not_the_suts_own() {
+        let (found, _) = run_overload(60, 1.0);
+        assert_eq!(found.own_loss(1.0, 94_000, 6_000), None);
+        let (found, _) = run_overload(500, 9.0);
+        assert_eq!(found.own_loss(1.0, 50_000, 50_000), None);
+    }
+
+    #[test]
+    fn a_loss_that_undisturbed_time_shows_is_not_bounded() {
+        let slots: Vec<_> = (1..=100).map(|slot| (if slot == 50 { 1.0 } else { 0.0 }, 5, slot * 500)).collect();
+        let (found, _) = run(&slots);
+        assert_eq!(found.own_loss(1.0, 50_000, 50_000), None);
     }
 
     #[test]

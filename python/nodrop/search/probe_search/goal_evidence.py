@@ -38,6 +38,7 @@ class GoalEvidence:
         self._set_aside: set[int] = set()
         self._first_parts: set[int] = set()
         self._early_upper: dict[float, int] = {}
+        self._undecided: dict[float, int] = {}
         self.accepted: dict[float, int] = {}
         """Lower bounds without a full-length trial, and the trial of each."""
         self._stricter: list[GoalEvidence] = []
@@ -51,12 +52,13 @@ class GoalEvidence:
             each._looser = [other for other in evidences if each.goal.implies(other.goal)]
 
     def add(self, trace: Trace, expected_ratio: float) -> None:
-        """Add a trial.
+        """Add a trial; other work no longer leaves its load undecided.
 
         Args:
             trace: the trial.
             expected_ratio: its loss ratio if it continued unchanged for the goal's duration.
         """
+        self._undecided.pop(trace.load_pps, None)
         for evidence in self._evidence_of(trace, expected_ratio):
             self._evidence.setdefault(trace.load_pps, []).append(evidence)
 
@@ -87,6 +89,30 @@ class GoalEvidence:
     def classification(self, load_pps: float) -> Classification:
         """Return the classification of a load."""
         return classify(self.at(load_pps), self.goal)
+
+    def give_up(self, load_pps: float) -> None:
+        """Note that other work on the machine left a load undecided in a trial."""
+        self._undecided[load_pps] = self._undecided.get(load_pps, 0) + 1
+
+    def is_given_up(self, load_pps: float) -> bool:
+        """Return whether other work left the latest trial at a load undecided."""
+        return load_pps in self._undecided
+
+    def is_worth_retrying(self, load_pps: float) -> bool:
+        """Return whether an undecided load was tried only once: other work may have ended since then."""
+        return self._undecided.get(load_pps) == 1
+
+    def undecided_loads(self) -> list[float]:
+        """Return the loads between the bounds that other work leaves undecided, in ascending order."""
+        lower_pps, upper_pps = self.bounds()
+        low_pps, high_pps = lower_pps or 0.0, math.inf if upper_pps is None else upper_pps
+        return sorted(load for load in self._undecided if low_pps < load < high_pps)
+
+    def limits(self) -> RelevantBounds[float]:
+        """Return the loads between which the search chooses: the bounds, or the lowest undecided load between them."""
+        bounds = self.bounds()
+        undecided = self.undecided_loads()
+        return bounds._replace(upper=undecided[0]) if undecided else bounds
 
     def bounds(self) -> RelevantBounds[float]:
         """Return the relevant bounds (RFC 9971) of related goals: upper ones decided early and accepted lower ones too.

@@ -40,6 +40,8 @@ def make_interval(state: SearchState, goal_search: GoalSearch) -> Interval:
             flags.append(_flag_accepted_bound(state, evidence, bounds.lower))
     if None not in bounds or is_accepted:
         update["final"] = not is_accepted
+    if undecided := evidence.undecided_loads():
+        flags.append(Flag.of("undecided-loads", lowest_pps=undecided[0], highest_pps=undecided[-1]))
     confidence = _build_confidence(state, goal_search)
     flags += [*_flag_deviations(evidence), *_flag_doubtful_bounds(confidence), *state.flags]
     return base.replace(**(update | confidence | {"flags": tuple(flags)}))

@@ -21,6 +21,8 @@ NEARBY_WIDTHS = 4.0
 """Widths from the estimate within which a load is worth deciding."""
 COARSE_WIDTHS = 10.0
 """Standard deviation, in widths, from which on an estimate is no better than the bounds."""
+UNDECIDED_STEP = 4.0
+"""Factor by which steps below undecided loads increase: each attempt takes time."""
 MIN_PASS_PROBABILITY = 0.4
 """A passed proof with a lower probability is repeated."""
 MAX_CONFIRMATIONS = 1
@@ -40,7 +42,7 @@ SINGLE_SD = 0.001
 def choose_trial(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
     """Return the next trial for an open goal."""
     evidence, label = goal_search.evidence, goal_search.label
-    lower_pps, upper_pps = evidence.bounds()
+    lower_pps, upper_pps = evidence.limits()
     estimate = estimate_threshold(state, goal_search)
     open_pps = _find_undecided(state, goal_search, estimate)
     if open_pps is not None:
@@ -69,7 +71,7 @@ def estimate_threshold(state: SearchState, goal_search: GoalSearch) -> Estimate 
     if not losing:
         return overload
     lowest_pps = min(trace.load_pps for trace in losing)
-    upper_pps = goal_search.evidence.bounds().upper
+    upper_pps = goal_search.evidence.limits().upper
     refuted = overload and upper_pps is not None and upper_pps <= overload.load_pps
     if not goal_search.strict and not refuted and _is_tolerable(quiet, losing, goal_search):
         return overload
@@ -111,7 +113,7 @@ def _find_lossless_pps(state: SearchState, goal_search: GoalSearch, quiet: list[
     )
     if all(trace.lost_count > FAR_TOO_HIGH_FRAMES for trace in losing):
         return max(load_pps, width.step_below(lowest_pps, width.scale(evidence.width_ratio, 4.0 ** len(losing))))
-    if open_slope and evidence.bounds().lower is None:
+    if open_slope and evidence.limits().lower is None:
         return min(load_pps, width.step_below(lowest_pps, width.scale(evidence.width_ratio, 2.0 ** (failures - 1))))
     return load_pps
 
@@ -142,7 +144,7 @@ def needs_confirmation(state: SearchState, goal_search: GoalSearch, lower_pps: f
 def _find_undecided(state: SearchState, goal_search: GoalSearch, estimate: Estimate | None) -> float | None:
     """Return a load between the bounds and near the threshold that was measured but not decided."""
     evidence = goal_search.evidence
-    lower_pps, upper_pps = evidence.bounds()
+    lower_pps, upper_pps = evidence.limits()
     is_stable = state.model.behavior is SutBehavior.STABLE and state.model.era_start == 0
     for load_pps in sorted(goal_search.targets):
         inside = load_pps > (lower_pps or 0.0) and (upper_pps is None or load_pps < upper_pps)
@@ -159,7 +161,7 @@ def _find_undecided(state: SearchState, goal_search: GoalSearch, estimate: Estim
 def _choose_estimated(state: SearchState, goal_search: GoalSearch, estimate: Estimate) -> TrialRequest:
     """Choose a load just below the estimate first, then just above the proven one."""
     label, wide = goal_search.label, goal_search.evidence.width_ratio
-    lower_pps, upper_pps = goal_search.evidence.bounds()
+    lower_pps, upper_pps = goal_search.evidence.limits()
     if estimate.sd_ratio > COARSE_WIDTHS * wide and lower_pps is not None and upper_pps is not None:
         return TrialRequest((lower_pps * upper_pps) ** 0.5, "bisect", Message.of("halve-uncertain", goal=label))
     # If no trial may fail, their scatter counts; if half of them may, only the uncertainty of their mean.
@@ -185,12 +187,15 @@ def _choose_estimated(state: SearchState, goal_search: GoalSearch, estimate: Est
 def _choose_lower(state: SearchState, goal_search: GoalSearch, upper_pps: float) -> TrialRequest:
     """Step down from an upper bound below the estimate, ever faster."""
     evidence = goal_search.evidence
-    lower_pps = evidence.bounds().lower
-    step = width.scale(evidence.width_ratio, min(2.0 ** max(0, goal_search.failures - 1), 1e4))
-    load_pps = state.clamp(width.step_below(upper_pps, step))
+    lower_pps = evidence.limits().lower
+    is_undecided = upper_pps in evidence.undecided_loads()
+    base, count = (UNDECIDED_STEP, goal_search.undecided_count) if is_undecided else (2.0, goal_search.failures - 1)
+    times = base ** max(0, count)
+    load_pps = state.clamp(width.step_below(upper_pps, width.scale(evidence.width_ratio, min(times, 1e4))))
     if lower_pps is not None and load_pps <= width.step_above(lower_pps, 0.3 * evidence.width_ratio):
         load_pps = (lower_pps * upper_pps) ** 0.5
-    reason = Message.of("step-down", goal=goal_search.label, load_pps=upper_pps)
+    code = "below-undecided" if is_undecided else "step-down"
+    reason = Message.of(code, goal=goal_search.label, load_pps=upper_pps)
     return TrialRequest(load_pps, "step-down", reason)
 
 
@@ -200,7 +205,7 @@ def _choose_higher(state: SearchState, goal_search: GoalSearch, lower_pps: float
     A trial above the capacity ends early, whereas each that passes takes its entire duration.
     """
     evidence = goal_search.evidence
-    upper_pps = evidence.bounds().upper
+    upper_pps = evidence.limits().upper
     times = goal_search.passes if goal_search.strict else max(0, goal_search.passes - 1)
     step = width.scale(evidence.width_ratio, 2.0 ** min(10, times))
     load_pps = min(width.step_above(lower_pps, step), state.plan.max_load_pps)
@@ -216,7 +221,7 @@ def _choose_higher(state: SearchState, goal_search: GoalSearch, lower_pps: float
 def _choose_without_estimate(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
     """Choose a load before any overload."""
     label, low, high = goal_search.label, state.plan.min_load_pps, state.plan.max_load_pps
-    lower_pps, upper_pps = goal_search.evidence.bounds()
+    lower_pps, upper_pps = goal_search.evidence.limits()
     swamped = [trace.load_pps for trace in state.model.current if trace.overloaded]
     if lower_pps is None and swamped and min(swamped) <= CLOSE * low and (upper_pps is None or upper_pps > low):
         return TrialRequest(low, "extreme", Message.of("lowest-swamped", goal=label))

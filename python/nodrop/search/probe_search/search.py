@@ -50,6 +50,7 @@ from nodrop.search.probe_search.state import (
     OutOfTimeError,
     SearchState,
     TrialRequest,
+    UndecidedLoadError,
 )
 from nodrop.search.probe_search.sut_model import SAME_CAPACITY_RATIO, Estimate, SutBehavior
 from nodrop.search.probe_search.trial_trace import Trace
@@ -74,6 +75,8 @@ LOSS_RATE_WIDTHS = 4.0
 """Widths by which a rate of single losses is extrapolated at most if a short trial can measure it."""
 SHORT_STEPS_MAX = 16
 """Most consecutive short trials."""
+UNDECIDED_CAP_FACTOR = 1.25
+"""Distance of the next probe, and least distance of the upper bound, from the highest undecided load."""
 MAX_PASSES = 4
 """Passes over all goals."""
 MAX_CONFIRMATIONS_IN_DOUBT = 2
@@ -90,6 +93,8 @@ UNCHANGED_RATIO = 0.004
 
 class NodropSearch(DialogueSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
+
+    accepts_undecided = True
 
     def __init__(self, plan: SearchPlan) -> None:
         plan.check(single_load=True)
@@ -117,8 +122,11 @@ class NodropSearch(DialogueSearch):
         yield from self._search_to_end(self._search_all())
 
     def _search_all(self) -> Dialogue:
-        if not (yield from _resume_from_earlier(self._state)):
-            yield from probe_first(self._state)
+        try:
+            if not (yield from _resume_from_earlier(self._state)):
+                yield from probe_first(self._state)
+        except UndecidedLoadError:
+            pass  # the goals are searched from the lowest undecided load down
         yield from self._search_goals()
         is_unmet = all(self._state.is_unmet(each.evidence) for each in self._state.goal_searches)
         if is_unmet and (yield from warm_up(self._state)):
@@ -207,27 +215,59 @@ def _accept_short_trials(state: SearchState) -> None:
 def _search_goal(state: SearchState, goal_search: GoalSearch) -> Dialogue:
     """Prove lower and upper bounds until they are as close as the goal requires."""
     for _ in range(MAX_TRIALS):
-        lower_pps = goal_search.evidence.bounds().lower
-        if state.is_narrow(goal_search.evidence) and not (
-            lower_pps and needs_confirmation(state, goal_search, lower_pps)
-        ):
-            if _is_upper_stale(state, goal_search):
-                yield from _recheck_upper(state, goal_search)
-            elif lower_pps is not None and _needs_doubt_resolved(state, goal_search, lower_pps):
-                yield from _confirm_doubtful_lower(state, goal_search, lower_pps)
-            else:
+        try:
+            if (yield from _narrow_bounds(state, goal_search)):
                 return
-            continue
-        request = choose_trial(state, goal_search)
-        if lower_pps is None and _needs_loss_rate(state, goal_search, request):
-            yield from _measure_loss_rate(state, goal_search, request.load_pps)
-        elif request.rule in ("cap", "bisect"):
-            yield from _prove_upper(state, goal_search, request)
-        elif request.rule == "step-up" and _are_short_trials_useful(state, goal_search, request.load_pps):
-            assert lower_pps is not None
-            yield from _step_up_with_short_trials(state, goal_search, request, lower_pps)
+        except UndecidedLoadError:
+            goal_search.undecided_count += 1
+
+
+def _narrow_bounds(state: SearchState, goal_search: GoalSearch) -> Generator[Trial, Outcome, bool]:
+    """Measure the next load of a goal; return whether its bounds are as close as it requires."""
+    lower_pps = goal_search.evidence.bounds().lower
+    if state.is_narrow(goal_search.evidence) and not (lower_pps and needs_confirmation(state, goal_search, lower_pps)):
+        if _is_upper_stale(state, goal_search):
+            yield from _recheck_upper(state, goal_search)
+        elif lower_pps is not None and _needs_doubt_resolved(state, goal_search, lower_pps):
+            yield from _confirm_doubtful_lower(state, goal_search, lower_pps)
+        elif (load_pps := _find_cap_above_undecided(state, goal_search)) is not None:
+            yield from _cap_undecided(state, goal_search, load_pps)
+        elif (upper_pps := goal_search.evidence.limits().upper) and goal_search.evidence.is_worth_retrying(upper_pps):
+            reason = Message.of("retry-undecided", goal=goal_search.label, load_pps=upper_pps)
+            yield from _prove_lower(state, goal_search, TrialRequest(upper_pps, "again", reason))
         else:
-            yield from _prove_lower(state, goal_search, request)
+            return True
+        return False
+    request = choose_trial(state, goal_search)
+    if lower_pps is None and _needs_loss_rate(state, goal_search, request):
+        yield from _measure_loss_rate(state, goal_search, request.load_pps)
+    elif request.rule in ("cap", "bisect"):
+        yield from _prove_upper(state, goal_search, request)
+    elif request.rule == "step-up" and _are_short_trials_useful(state, goal_search, request.load_pps):
+        assert lower_pps is not None
+        yield from _step_up_with_short_trials(state, goal_search, request, lower_pps)
+    else:
+        yield from _prove_lower(state, goal_search, request)
+    return False
+
+
+def _find_cap_above_undecided(state: SearchState, goal_search: GoalSearch) -> float | None:
+    """Return an overload to probe if the upper bound is far above all undecided loads, or missing."""
+    undecided = goal_search.evidence.undecided_loads()
+    if not undecided:
+        return None
+    load_pps = undecided[-1] * UNDECIDED_CAP_FACTOR
+    highest_pps = goal_search.evidence.bounds().upper or state.plan.max_load_pps * UNDECIDED_CAP_FACTOR
+    return load_pps if load_pps * UNDECIDED_CAP_FACTOR <= highest_pps else None
+
+
+def _cap_undecided(state: SearchState, goal_search: GoalSearch, load_pps: float) -> Dialogue:
+    """Show with a short overload that a load above the undecided ones loses too much: an overload stays clear beside
+    other work.
+    """
+    request = TrialRequest(load_pps, "cap", Message.of("cap-undecided", goal=goal_search.label))
+    stop = StopRule(after_loss_s=WATCH_S if goal_search.ratio == 0.0 else None, elapsed_s=PROBE_S)
+    yield from state.measure(request, PROBE_S, stop, goal_search)
 
 
 def _find_lowest_loss(state: SearchState) -> Trace:
@@ -284,7 +324,7 @@ def _step_up_with_short_trials(
     """
     evidence = goal_search.evidence
     stop = StopRule(elapsed_s=SHORT_STEP_S, after_loss_s=WATCH_S if goal_search.ratio == 0.0 else None)
-    lossy: list[float] = []
+    lossy = evidence.undecided_loads()
     carried = [request.load_pps]
     for each in state.model.current:
         (carried if each.loss_ratio <= goal_search.ratio else lossy).append(each.load_pps)
@@ -292,11 +332,12 @@ def _step_up_with_short_trials(
     load_pps = max(each for each in carried if each < bad_pps)
     for step in range(SHORT_STEPS_MAX):
         short = TrialRequest(load_pps, "look", Message.of("step-up-short", goal=goal_search.label))
-        trace = yield from state.measure(short, evidence.full_s, stop, None)
-        if trace.loss_ratio > goal_search.ratio:
-            bad_pps = load_pps
-        else:
-            good_pps = load_pps
+        try:
+            trace = yield from state.measure(short, evidence.full_s, stop, None)
+            is_carried = trace.loss_ratio <= goal_search.ratio
+        except UndecidedLoadError:
+            is_carried = False
+        good_pps, bad_pps = (load_pps, bad_pps) if is_carried else (good_pps, load_pps)
         if good_pps >= state.plan.max_load_pps or width.compute_between(good_pps, bad_pps) <= evidence.width_ratio:
             break
         next_pps = state.clamp(width.step_above(good_pps, width.scale(evidence.width_ratio, 2.0**step)))
@@ -332,6 +373,8 @@ def _is_upper_stale(state: SearchState, goal_search: GoalSearch) -> bool:
     lower_pps, upper_pps = evidence.bounds()
     if lower_pps is None or upper_pps is None or state.model.buffer_matters(upper_pps, PROBE_S):
         return False
+    if evidence.is_given_up(upper_pps):
+        return False
     latest = max((each.trial_index for each in evidence.at(lower_pps)), default=0)
     traces = [trace for trace in state.model.traces if trace.load_pps == upper_pps]
     return bool(traces) and all(trace.elapsed_s <= PROBE_S and trace.index < latest for trace in traces)
@@ -362,7 +405,11 @@ def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequ
     passed = trace.loss_ratio <= goal_search.ratio
     if trace.stopped and passed:
         if not state.model.is_smooth(goal_search.ratio):
-            yield from probe_again(state, Message.of("less-loss", load_pps=load_pps))
+            try:
+                yield from probe_again(state, Message.of("less-loss", load_pps=load_pps))
+            except UndecidedLoadError:
+                goal_search.short_passed.add(load_pps)  # the next proof of it runs to its end
+                raise
             if _is_worse_in_overload(state, goal_search, load_pps):
                 goal_search.short_passed.add(load_pps)
                 yield from _step_up_with_short_trials(state, goal_search, request, load_pps)

@@ -27,6 +27,8 @@ UPPER_PROOF_S = 1.0
 COLD_LOSS_RATIO, COLD_LOAD_FACTOR = 0.2, 1.5
 """A trial with at least this loss ratio met a cold SUT if a later trial passes without loss at this multiple of its
 load."""
+UNDECIDED_WIDTHS = 4.0
+"""Distance of a lower bound from an undecided load, in widths, that is close enough."""
 PREDICTABLE = frozenset({SutBehavior.STABLE, SutBehavior.RISING, SutBehavior.FALLING})
 """Behaviors with which an unexpected outcome is significant."""
 
@@ -37,6 +39,10 @@ class TrialRequest(NamedTuple):
     load_pps: float
     rule: str
     reason: Message
+
+
+class UndecidedLoadError(Exception):
+    """Other work on the machine left too little undisturbed time to decide a load."""
 
 
 class OutOfTimeError(Exception):
@@ -60,6 +66,8 @@ class GoalSearch:
     """Loads tried for this goal."""
     confirmations: dict[float, int] = field(default_factory=dict)
     """Number of further proofs of each lower bound that the model disbelieved."""
+    undecided_count: int = 0
+    """Trials that other work left undecided."""
     upper_tries: dict[float, int] = field(default_factory=dict)
     """Number of trials of each load as an upper bound."""
 
@@ -111,7 +119,7 @@ class SearchState:
     def measure(
         self, request: TrialRequest, intended_s: float, stop: StopRule | None, goal_search: GoalSearch | None
     ) -> TrialDialogue:
-        """Request one trial and record its outcome. Raises OutOfTimeError."""
+        """Request one trial and record its outcome. Raises OutOfTimeError, UndecidedLoadError."""
         intended_s = min(intended_s, self.remaining_s())
         if intended_s < TRIAL_MIN_S:
             raise OutOfTimeError
@@ -130,14 +138,18 @@ class SearchState:
             goal=goal_search.label if goal_search else "",
             rule=request.rule,
         )
+        if outcome.is_undecided:
+            self._pass_time(outcome, outcome.elapsed_s)
+            for each in self.goal_searches:
+                each.evidence.give_up(load_pps)
+            raise UndecidedLoadError
         self._learn_measurer_limits(stop, outcome)
         return self.record(outcome, load_pps, outcome.requested_s or intended_s)
 
     def record(self, outcome: Outcome, load_pps: float, intended_s: float) -> Trace:
         """Learn from the outcome of a trial; it counts for every goal."""
         trace = trace_outcome(outcome, load_pps, intended_s)
-        wall_s = max(trace.elapsed_s, outcome.wall_s)
-        self._now_s = max(self._now_s, outcome.started_s) + wall_s + self.plan.overhead_s
+        self._pass_time(outcome, trace.elapsed_s)
         self.model.learn(trace)
         for each in self.goal_searches:
             each.evidence.add(trace, self.model.expected_ratio(trace, each.evidence.full_s))
@@ -146,6 +158,10 @@ class SearchState:
         if SutBehavior.RISING in self.behaviors:
             self._set_aside_refuted(trace)
         return trace
+
+    def _pass_time(self, outcome: Outcome, elapsed_s: float) -> None:
+        wall_s = max(elapsed_s, outcome.wall_s)
+        self._now_s = max(self._now_s, outcome.started_s) + wall_s + self.plan.overhead_s
 
     def _set_aside_cold_start(self, trace: Trace) -> None:
         """Set all trials aside up to the last that lost far more at a load far below one that now passes without loss.
@@ -224,13 +240,17 @@ class SearchState:
         return evidence.missing_s(load_pps) if evidence.at(load_pps) else evidence.decision_s()
 
     def is_narrow(self, evidence: GoalEvidence) -> bool:
-        """Return whether a goal's bounds are close enough, or at a limit of the loads allowed."""
-        lower_pps, upper_pps = evidence.bounds()
+        """Return whether a goal's bounds are close enough, or at a limit of the loads allowed.
+
+        Every attempt at an undecided load takes time, so that they need not be as close below one.
+        """
+        lower_pps, upper_pps = evidence.limits()
         if lower_pps is None:
             return self.is_unmet(evidence)
         if upper_pps is None:
             return lower_pps >= self.plan.max_load_pps
-        return width.compute_between(lower_pps, upper_pps) <= evidence.width_ratio * (1.0 + 1e-9)
+        widths = UNDECIDED_WIDTHS if evidence.undecided_loads() else 1.0
+        return width.compute_between(lower_pps, upper_pps) <= widths * evidence.width_ratio * (1.0 + 1e-9)
 
     def is_unmet(self, evidence: GoalEvidence) -> bool:
         """Return whether even the lowest load allowed loses too much for a goal."""
