@@ -101,6 +101,39 @@ def test_every_chart_is_valid_one_way_and_of_many_chains(keys: dict[str, Any], t
         require_sound(chart)
 
 
+def list_axis_titles(definition: Any) -> list[Any]:
+    """Return the titles of all axes of a chart, each once, in its order."""
+    if isinstance(definition, dict):
+        axis = definition.get("axis")
+        titles = [axis["title"]] if isinstance(axis, dict) and axis.get("title") else []
+        parts = list(definition.values())
+    else:
+        titles, parts = [], definition if isinstance(definition, list) else []
+    for part in parts:
+        titles += [title for title in list_axis_titles(part) if title not in titles]
+    return titles
+
+
+def test_axes_are_named_with_their_units(tmp_path: Path) -> None:
+    result = record_run(tmp_path, MILLION)
+    fixed = record_run(tmp_path, Step(3000.0), rate="10kpps", duration=1)
+    charts = [*build_charts(result), fixed_rate.build_chart(fixed)]
+    over_time = ["rate (Mpps)", "time since the trial began (s)", "lost (Mpps)"]
+    percentiles = ["share of frames at or below this latency (percentile)", "latency (ms)"]
+    assert [list_axis_titles(chart.definition) for chart in charts] == [
+        ["time since the search began (s)", "load (Mpps)"],
+        ["frame size, FCS included", "throughput, all directions (Mpps)"],
+        ["frame size, FCS included", "throughput on the wire (Mb/s)"],
+        percentiles,
+        percentiles,
+        ["load sent, all directions (Mpps)", "latency (ms)"],
+        over_time,
+        over_time,
+        ["received (kpps)", "chain", ["latency (ms)", "median to 99 %"]],
+        ["rate (kpps)", "time since the trial began (s)", "lost (kpps)"],
+    ]
+
+
 def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) -> None:
     result = record_run(tmp_path, SmoothCurve(9e5), **WIDE)
     one = result.model_copy(update={"trials": result.trials[:1], "steps": result.steps[:1], "goals": ()})
