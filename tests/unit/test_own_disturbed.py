@@ -13,8 +13,10 @@ from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome
 from nodrop.simulation import SUTS
+from nodrop.simulation import create as create_sut
 from nodrop.simulation.disturbances import DISTURBANCES, DisturbedSut
 from nodrop.simulation.search_run import SimulatedSearch, simulate_search, simulate_trial
+from nodrop.simulation.sut import Sut
 
 GOALS = (goal("NDR", 0.0, 5.0), goal("PDR", 0.005, 5.0))
 RANDOM_LOSS = ("loss-floor", "loss-floor-rare", "stall-periodic", "stall-random")
@@ -69,8 +71,8 @@ def search_with_undecided_loads(low_ratio: float, high_ratio: float, trial_count
     return search_with_undecided_trials("hard-limit", is_undecided)
 
 
-def search_with_undecided_trials(kind: str, is_undecided: Callable[[Trial, int], bool]) -> SimulatedSearch:
-    sut = SUTS[kind](1)
+def search_with_undecided_trials(sut: str | Sut, is_undecided: Callable[[Trial, int], bool]) -> SimulatedSearch:
+    sut = SUTS[sut](1) if isinstance(sut, str) else sut
     own = create(probe_plan(GOALS))
     trials, outcomes, now_s = [], [], 0.0
     while (trial := own.ask()) is not None:
@@ -124,6 +126,14 @@ def test_a_search_goes_on_below_a_first_probe_that_stays_undecided() -> None:
     result = search_with_undecided_loads(1.5, 100.0, trial_count=1000)
     truth_pps = SUTS["hard-limit"](1).truth_pps(0.0, 5.0)
     assert all(interval.lower_load_pps == pytest.approx(truth_pps, rel=0.01) for interval in result.intervals)
+
+
+@pytest.mark.parametrize("probe", ["offer-lowest", "probe-highest"])
+def test_a_sut_that_learns_flows_is_searched_although_its_probes_stay_undecided(probe: str) -> None:
+    sut = create_sut("flow-table", 1, {"flow_count": 4096, "miss_s": 1e-3})
+    result = search_with_undecided_trials(sut, lambda trial, _index: trial.reason.code == probe)
+    assert any(outcome.is_undecided for outcome in result.outcomes)
+    assert all(interval.lower_valid or interval.upper_valid for interval in result.intervals)
 
 
 # A flow table is first searched far below its capacity, where undecided loads may leave the search.

@@ -122,15 +122,12 @@ class NodropSearch(DialogueSearch):
         yield from self._search_to_end(self._search_all())
 
     def _search_all(self) -> Dialogue:
-        try:
-            if not (yield from _resume_from_earlier(self._state)):
-                yield from probe_first(self._state)
-        except UndecidedLoadError:
-            pass  # the goals are searched from the lowest undecided load down
+        if not (yield from _stop_if_undecided(_resume_from_earlier(self._state))):
+            yield from _stop_if_undecided(probe_first(self._state))
         yield from self._search_goals()
         is_unmet = all(self._state.is_unmet(each.evidence) for each in self._state.goal_searches)
-        if is_unmet and (yield from warm_up(self._state)):
-            yield from probe_first(self._state)
+        if is_unmet and (yield from _stop_if_undecided(warm_up(self._state))):
+            yield from _stop_if_undecided(probe_first(self._state))
             yield from self._search_goals()
 
     def _search_goals(self) -> Dialogue:
@@ -156,6 +153,14 @@ class NodropSearch(DialogueSearch):
             flag = Flag.of(OUT_OF_TIME)
             state.flags += [] if flag in state.flags else [flag]
         _accept_short_trials(state)
+
+
+def _stop_if_undecided(dialogue: Generator[Trial, Outcome, bool | None]) -> Generator[Trial, Outcome, bool | None]:
+    """Probe until other work leaves a load undecided; the goals are then searched from that load down."""
+    try:
+        return (yield from dialogue)
+    except UndecidedLoadError:
+        return None
 
 
 def _resume_from_earlier(state: SearchState) -> Generator[Trial, Outcome, bool]:
@@ -262,9 +267,7 @@ def _find_cap_above_undecided(state: SearchState, goal_search: GoalSearch) -> fl
 
 
 def _cap_undecided(state: SearchState, goal_search: GoalSearch, load_pps: float) -> Dialogue:
-    """Show with a short overload that a load above the undecided ones loses too much: an overload stays clear beside
-    other work.
-    """
+    """Show with a short overload that a load above the undecided ones loses too much, as overloads stay clear."""
     request = TrialRequest(load_pps, "cap", Message.of("cap-undecided", goal=goal_search.label))
     stop = StopRule(after_loss_s=WATCH_S if goal_search.ratio == 0.0 else None, elapsed_s=PROBE_S)
     yield from state.measure(request, PROBE_S, stop, goal_search)
