@@ -128,6 +128,12 @@ def test_a_search_goes_on_below_a_first_probe_that_stays_undecided() -> None:
     assert all(interval.lower_load_pps == pytest.approx(truth_pps, rel=0.01) for interval in result.intervals)
 
 
+def test_a_first_probe_that_is_undecided_is_repeated_rather_than_a_proof_just_below_it() -> None:
+    result = search_with_undecided_loads(1.5, 100.0, trial_count=2)
+    assert [trial.intended_load_pps for trial in result.trials[:3]] == [MAX_LOAD_PPS] * 3
+    assert result.traffic_s < search_with_undecided_loads(1.5, 100.0, trial_count=0).traffic_s + 15.0
+
+
 @pytest.mark.parametrize("probe", ["offer-lowest", "probe-highest"])
 def test_a_sut_that_learns_flows_is_searched_although_its_probes_stay_undecided(probe: str) -> None:
     sut = create_sut("flow-table", 1, {"flow_count": 4096, "miss_s": 1e-3})

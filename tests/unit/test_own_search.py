@@ -298,6 +298,14 @@ def test_a_sut_that_forwards_less_in_overload_is_measured_with_a_single_proof(ov
     assert result.traffic_s < 60.0
 
 
+def test_a_sut_that_forwards_less_in_overload_is_probed_just_above_its_limit() -> None:
+    sut = WorseInOverload(overloaded_pps=8.9e6)
+    result = simulate_search(probe_plan(LONG), sut)
+    first_proof = next(index for index, trial in enumerate(result.trials) if trial.goal)
+    lossy = [t for t, o in zip(result.trials[:first_proof], result.outcomes, strict=False) if o.lost_count]
+    assert min(trial.intended_load_pps for trial in lossy) < 1.25 * sut.capacity_pps
+
+
 @pytest.mark.parametrize("goals", [LONG, SHORT])
 @pytest.mark.parametrize("min_load_pps", [800.0, MIN_LOAD_PPS])
 @pytest.mark.parametrize(("flow_count", "miss_s"), [(64, 1e-3), (200, 3e-3), (512, 1e-3), (1000, 3e-3), (4096, 1e-3)])

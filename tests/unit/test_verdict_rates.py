@@ -69,14 +69,19 @@ def test_what_differs_by_the_margin_is_hardly_ever_called_equivalent(noise: Nois
     assert apart.ndr.get(ComparisonOutcome.EQUIVALENT.value, 0) <= max_false_alarms()
 
 
-@pytest.mark.parametrize("sut", ["stall-random", "two-modes-trial"])
-def test_searches_of_one_simulated_sut_are_not_told_apart_and_of_a_slower_one_they_are(sut: str) -> None:
-    same = [run_search(sut, seed) for seed in range(20)]
-    slower = [run_search(sut, seed, 0.05) for seed in range(20, 40)]
+@pytest.mark.parametrize(("sut", "least_ratio"), [("stall-random", 0.95), ("two-modes-trial", 0.4)])
+def test_searches_of_one_simulated_sut_are_not_told_apart_and_of_a_slower_one_they_are(
+    sut: str, least_ratio: float
+) -> None:
+    """One search in twelve ends at the slower of two modes, 9 % lower: five of them often leave 5 % undecided."""
+    same = [run_search(sut, seed) for seed in range(40)]
+    slower = [run_search(sut, seed, 0.05) for seed in range(40, 80)]
     alike: DrawPair = partial(_dealt, same, same)
     apart: DrawPair = partial(_dealt, same, slower)
     assert tally_comparisons(alike, sut, 5, 0.0, range(60)).called <= max_false_alarms(60)
-    assert tally_comparisons(apart, sut, 5, 0.05, range(60)).ndr_ratio(ComparisonOutcome.WORSE) >= 0.95
+    tally = tally_comparisons(apart, sut, 5, 0.05, range(60))
+    assert tally.ndr_ratio(ComparisonOutcome.WORSE) >= least_ratio
+    assert tally.ndr_ratio(ComparisonOutcome.BETTER) == 0.0
 
 
 def _dealt(of_a: list, of_b: list, rng: Random) -> tuple[list[Summary], list[Summary]]:  # type: ignore[type-arg]

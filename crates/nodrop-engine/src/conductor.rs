@@ -6,7 +6,7 @@ use nodrop_port::thread;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::context::{Timeline, TrialContext};
+use crate::context::{LossBasis, Timeline, TrialContext};
 use crate::disturbance::{SlotEnd, Slots, SpeedSamplers, SpeedWatch, ThreadWatch};
 use crate::live_loss::LiveLoss;
 use crate::shared_counters::{Sample, SharedCounters};
@@ -67,6 +67,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             sent_for_s: context.request.duration_s,
             stopped_early: false,
             stopped_by: None,
+            stop_basis: None,
             aborted: false,
         };
         let (last, losses) = (vec![Sample::default(); series_count], LiveLoss::new(series_count));
@@ -137,15 +138,17 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             (Some(slots), Some(rule)) => {
                 let left_out_s = slots.disturbed_s().min(rule.extension_max_s);
                 let clause = stop.fires(elapsed_s - left_out_s, slots.lost_count(), slots.first_loss_s());
-                clause.or_else(|| {
+                clause.map(|clause| (clause, LossBasis::Undisturbed)).or_else(|| {
                     let undisturbed_s = elapsed_s - slots.waited_s(elapsed_s);
-                    stop.fires(undisturbed_s, self.own_loss(elapsed_s)?, first_loss_s)
+                    let clause = stop.fires(undisturbed_s, self.own_loss(elapsed_s)?, first_loss_s)?;
+                    Some((clause, LossBasis::Own))
                 })
             }
-            _ => stop.fires(elapsed_s, self.losses.count(), first_loss_s),
+            _ => Some((stop.fires(elapsed_s, self.losses.count(), first_loss_s)?, LossBasis::Undisturbed)),
         };
-        let clause = self.context.request.stop.as_ref().and_then(fires);
+        let (clause, basis) = self.context.request.stop.as_ref().and_then(fires).unzip();
         if self.timeline.aborted || clause.is_some() {
+            self.timeline.stop_basis = basis.filter(|_| clause == Some(StopClause::LostCount));
             self.stop_sending(clause);
         }
     }

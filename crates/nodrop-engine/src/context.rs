@@ -31,11 +31,22 @@ impl TrialContext<'_> {
     }
 }
 
+/// The losses that a stop rule counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LossBasis {
+    /// Those of undisturbed time; all without disturbances.
+    Undisturbed,
+    /// The least number that are the SUT's own; see `Slots::own_loss`.
+    Own,
+}
+
 /// Windows and end of a trial's sending.
 pub(crate) struct Timeline {
     pub(crate) windows: Windows,
     pub(crate) sent_for_s: f64,
     pub(crate) stopped_early: bool,
     pub(crate) stopped_by: Option<StopClause>,
+    /// The loss that ended the trial, if the number of lost frames did.
+    pub(crate) stop_basis: Option<LossBasis>,
     pub(crate) aborted: bool,
 }

@@ -4,7 +4,7 @@ use nodrop_model::{DirectionTimes, SenderTimes, StopClause, StreamCounts, TrialR
 use nodrop_port::sched::ThreadTimes;
 
 use crate::Stream;
-use crate::context::{Timeline, TrialContext};
+use crate::context::{LossBasis, Timeline, TrialContext};
 use crate::disturbance::Slots;
 use crate::host_snapshot::Usage;
 use crate::live_loss::reconcile;
@@ -222,7 +222,11 @@ fn separate_disturbed_time(slots: Slots, counts: &Counts, timeline: &mut Timelin
     let sum = |columns: &[Vec<u64>]| columns.iter().flatten().sum::<u64>();
     let total = |count: fn(&StreamCounts) -> u64| counts.total(count);
     let (received, lost) = (total(|stream| stream.received_count), total(|stream| stream.lost_count));
-    let (disturbed, disturbed_unsent) = match slots.own_loss(timeline.sent_for_s, received, lost) {
+    let own_loss = match timeline.stop_basis {
+        Some(LossBasis::Undisturbed) => None,
+        basis => slots.final_own_loss(timeline.sent_for_s, received, lost, basis == Some(LossBasis::Own)),
+    };
+    let (disturbed, disturbed_unsent) = match own_loss {
         Some(own_lost) => slots.finish_bounded(&timeline.windows, own_lost),
         None => slots.finish(timeline.sent_for_s, &timeline.windows),
     };

@@ -338,18 +338,34 @@ impl Slots {
     ///
     /// `received` and `lost` are those of the trial so far, all series.
     pub(crate) fn own_loss(&self, elapsed_s: f64, received: u64, lost: u64) -> Option<u64> {
+        let unknown_s = SETTLED_S; // the latest wait may be one that has not ended
+        self.bound_own_loss(elapsed_s, received, lost, unknown_s).filter(|own| self.is_decisive(elapsed_s, *own, lost))
+    }
+
+    /// The same at the end of the trial, in which all waits are known. A loss that ended the trial is the SUT's own even
+    /// if that is no longer most of it.
+    pub(crate) fn final_own_loss(&self, elapsed_s: f64, received: u64, lost: u64, has_ended: bool) -> Option<u64> {
+        let own_lost = self.bound_own_loss(elapsed_s, received, lost, 0.0);
+        own_lost.filter(|own| has_ended || self.is_decisive(elapsed_s, *own, lost))
+    }
+
+    /// Return whether most of the loss is the SUT's own and too little time was undisturbed to judge by that.
+    fn is_decisive(&self, elapsed_s: f64, own_lost: u64, lost: u64) -> bool {
+        self.disturbed_s() >= BOUNDED_MIN_RATIO * elapsed_s && own_lost as f64 >= OWN_LOSS_MIN_RATIO * lost as f64
+    }
+
+    fn bound_own_loss(&self, elapsed_s: f64, received: u64, lost: u64, unknown_s: f64) -> Option<u64> {
         let sum = |value: fn(&Waits) -> f64| self.waits.iter().map(value).sum::<f64>();
-        let sut_s = sum(|waits| waits.sut_s) + SETTLED_S; // the latest wait is not yet known
+        let sut_s = sum(|waits| waits.sut_s) + unknown_s;
         let forwarding_s = elapsed_s - sut_s;
-        if lost == 0 || forwarding_s <= 0.0 || self.disturbed_s() < BOUNDED_MIN_RATIO * elapsed_s {
+        if lost == 0 || forwarding_s <= 0.0 {
             return None;
         }
         let (received, lost) = (received as f64, lost as f64);
         let tester_ratio = sum(|waits| waits.tester_s) / elapsed_s;
         let explained = WAIT_COST * (received * sut_s / forwarding_s + (received + lost) * tester_ratio)
             + (1.0 / SLOW_SPEED - 1.0) * sum(|waits| waits.slow_received);
-        let own = lost - explained;
-        (own >= OWN_LOSS_MIN_RATIO * lost).then_some(own as u64)
+        Some((lost - explained).max(0.0) as u64)
     }
 
     /// Return the time that is left out if the loss is bounded, in seconds: that of all waits so far, and the slow time
@@ -650,6 +666,16 @@ mod tests {
         assert_eq!(found.own_loss(1.0, 94_000, 6_000), None);
         let (found, _) = run_overload(500, 9.0);
         assert_eq!(found.own_loss(1.0, 50_000, 50_000), None);
+    }
+
+    #[test]
+    fn at_the_end_no_wait_is_unknown_and_a_loss_that_ended_the_trial_is_the_suts_own() {
+        let (found, _) = run_overload(500, 1.0);
+        let own = found.final_own_loss(1.0, 50_000, 50_000, false).unwrap();
+        assert!((47_500..48_500).contains(&own), "{own}");
+        let (found, _) = run_overload(60, 1.0);
+        assert_eq!(found.final_own_loss(1.0, 94_000, 6_000, false), None);
+        assert_eq!(found.final_own_loss(1.0, 94_000, 6_000, true), Some(2_163));
     }
 
     #[test]

@@ -12,12 +12,21 @@ from nodrop.search.probe_search.sut_model import Estimate
 
 DOUBTFUL_PROBABILITY = 0.5
 """Error probability above which a bound is doubtful."""
+ERROR_PROBABILITY_MAX = 0.1
+"""Error probability of a lower bound above which it is proven once more."""
+MAX_CONFIRMATIONS_IN_DOUBT = 2
+"""Further proofs of a lower bound that the model disbelieves; if they pass as well, the model is wrong."""
 
 
-def is_lower_doubtful(state: SearchState, goal_search: GoalSearch, lower_pps: float) -> bool:
-    """Return whether a lower bound is more likely wrong than right."""
-    meets = compute_meets_probability(state, goal_search, lower_pps, estimate_threshold(state, goal_search))
-    return meets is not None and 1.0 - meets > DOUBTFUL_PROBABILITY
+def count_required_confirmations(state: SearchState, goal_search: GoalSearch, lower_pps: float) -> int:
+    """Return how often to prove a lower bound again, by the probability that it is wrong."""
+    estimate = estimate_threshold(state, goal_search)
+    meets = compute_meets_probability(state, goal_search, lower_pps, estimate)
+    error_probability = 0.0 if meets is None else 1.0 - meets
+    if error_probability > DOUBTFUL_PROBABILITY:
+        return MAX_CONFIRMATIONS_IN_DOUBT
+    # Without a limit, the probability only says that there are few trials; see `needs_confirmation` for single losses.
+    return int(error_probability > ERROR_PROBABILITY_MAX and _is_limit(state, goal_search, lower_pps, estimate))
 
 
 def compute_meets_probability(
@@ -26,14 +35,21 @@ def compute_meets_probability(
     """Return the probability that most trials at a load meet the goal; None without a model."""
     if estimate is None or not estimate.near:
         return None
+    limit = estimate if _is_limit(state, goal_search, load_pps, estimate) else None
+    return compute_above_probability(load_pps, _load_evidence(goal_search.evidence), limit)
+
+
+def _is_limit(state: SearchState, goal_search: GoalSearch, load_pps: float, estimate: Estimate | None) -> bool:
+    """Return whether the model's estimate limits the loads that meet a goal."""
+    if estimate is None:
+        return False
     quiet = select_trials_below_capacity(state, goal_search) if goal_search.ratio == 0.0 else []
     # With single losses, the estimate is the next load to try, not a limit.
     has_single_losses = any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet)
     # Short trials at this load have refuted an estimate below it: the SUT forwards less in overload.
     has_passed = any(load_pps in each.short_passed for each in state.goal_searches)
     is_refuted = has_passed and estimate.load_pps < load_pps
-    is_limit = not has_single_losses and not is_refuted
-    return compute_above_probability(load_pps, _load_evidence(goal_search.evidence), estimate if is_limit else None)
+    return not has_single_losses and not is_refuted
 
 
 def _load_evidence(evidence: GoalEvidence) -> list[LoadEvidence]:

@@ -17,6 +17,10 @@ from nodrop.search.probe_search.trial_trace import Trace
 
 MARGIN = 0.2
 """Proofs stay this share of the goal's width below the estimate."""
+PROOF_SDS = 1.3
+"""The same in standard deviations of the estimate: a passed proof then leaves little doubt."""
+PROOF_SDS_RISING = 0.7
+"""The same while the capacity rises: it will exceed the estimate."""
 NEARBY_WIDTHS = 4.0
 """Widths from the estimate within which a load is worth deciding."""
 COARSE_WIDTHS = 10.0
@@ -166,7 +170,9 @@ def _choose_estimated(state: SearchState, goal_search: GoalSearch, estimate: Est
         return TrialRequest((lower_pps * upper_pps) ** 0.5, "bisect", Message.of("halve-uncertain", goal=label))
     # If no trial may fail, their scatter counts; if half of them may, only the uncertainty of their mean.
     spread = estimate.sd_ratio / (1.0 if goal_search.strict else estimate.trial_count**0.5)
-    margin = max(MARGIN * wide, min(0.7 * spread, 2.0 * wide) if estimate.near else 0.0)
+    is_rising = state.model.behavior is SutBehavior.RISING
+    sds = PROOF_SDS_RISING if is_rising else PROOF_SDS
+    margin = max(MARGIN * wide, min(sds * spread, 2.0 * wide) if estimate.near else 0.0)
     if state.model.behavior is SutBehavior.SCATTERED and not goal_search.strict:
         margin = 0.5 * wide  # trials agree soonest at loads symmetric to the mean
     margin += state.model.fall_ratio(goal_search.evidence.full_s)
@@ -212,6 +218,7 @@ def _choose_higher(state: SearchState, goal_search: GoalSearch, lower_pps: float
     if upper_pps is not None:
         middle_pps = (lower_pps * upper_pps) ** 0.5
         is_near = width.compute_between(lower_pps, upper_pps) <= MIDDLE_WIDTHS_MAX * evidence.width_ratio
+        is_near = is_near or estimate.sd_ratio > COARSE_WIDTHS * evidence.width_ratio
         is_near = is_near and estimate.basis.code == "prove-capacity"
         is_beyond = load_pps >= width.step_below(upper_pps, 0.3 * evidence.width_ratio)
         load_pps = middle_pps if is_beyond else max(load_pps, middle_pps * is_near)

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from nodrop.model.message import Message
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Dialogue, Outcome
-from nodrop.search.probe_search.state import SearchState, TrialDialogue, TrialRequest
+from nodrop.search.probe_search.state import SearchState, TrialDialogue, TrialRequest, UndecidedLoadError
 from nodrop.search.probe_search.sut_model import SutBehavior, is_collapsed
 from nodrop.search.probe_search.trial_trace import Trace
 
@@ -22,6 +22,8 @@ WATCH_S = 0.15
 """Time after the first loss for which a probe or a failed proof continues, to show the pattern of the loss."""
 OVERLOAD_FACTOR = 1.015
 """Load of a probe, relative to the last forwarding rate."""
+HIGHEST_PROBES_MAX = 3
+"""Probes of the highest load while other work leaves it undecided."""
 FIRST_PROBES_MAX = 6
 """Probes that find the capacity if it depends on the overload."""
 SURVEY_PROBES = 5
@@ -47,7 +49,7 @@ def probe(state: SearchState, load_pps: float, reason: Message) -> TrialDialogue
 def probe_first(state: SearchState) -> Dialogue:
     """Offer the highest load, then slightly more than the forwarding rate, until that no longer changes."""
     model, plan = state.model, state.plan
-    trace = yield from probe(state, plan.max_load_pps, Message.of("probe-highest"))
+    trace = yield from _probe_highest(state)
     if not trace.overloaded:
         return
     if is_collapsed(trace):
@@ -64,6 +66,16 @@ def probe_first(state: SearchState) -> Dialogue:
             return
         if load_pps < CLOSE * trace.capacity_pps and trace.capacity_pps < 1.005 * capacity_pps:
             return
+
+
+def _probe_highest(state: SearchState) -> TrialDialogue:
+    """Offer the highest load; again if other work leaves it undecided, as nothing else shows where to search."""
+    for _ in range(HIGHEST_PROBES_MAX - 1):
+        try:
+            return (yield from probe(state, state.plan.max_load_pps, Message.of("probe-highest")))
+        except UndecidedLoadError:
+            continue
+    return (yield from probe(state, state.plan.max_load_pps, Message.of("probe-highest")))
 
 
 def warm_up(state: SearchState) -> Generator[Trial, Outcome, bool]:
@@ -94,7 +106,9 @@ def _probe_between(state: SearchState, good_pps: float, bad_pps: float) -> Dialo
             good_pps = trace.load_pps
             continue
         bad_pps = trace.load_pps
-        if not is_collapsed(trace):
+        # A SUT that forwards less in overload shows its limit only just above it.
+        is_worse = trace.capacity_pps < good_pps and bad_pps > OVERSHOT_FACTOR * good_pps
+        if not is_collapsed(trace) and not is_worse:
             return
 
 

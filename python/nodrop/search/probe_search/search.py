@@ -23,7 +23,7 @@ from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.probe_search import intervals
-from nodrop.search.probe_search.bound_confidence import is_lower_doubtful
+from nodrop.search.probe_search.bound_confidence import MAX_CONFIRMATIONS_IN_DOUBT, count_required_confirmations
 from nodrop.search.probe_search.event_loss import EVENTS_MAX
 from nodrop.search.probe_search.findings import make_findings
 from nodrop.search.probe_search.load_selection import (
@@ -67,6 +67,8 @@ QUIET_S = 2.0
 """A proof that is expected to lose frames is abandoned if it has lost almost none after this time."""
 SHORT_STEP_S = 1.0
 """Duration of a short trial, which only shows whether a load is worth a proof."""
+BUFFERED_SHARE_MAX = 0.5
+"""Share of the excess of a short trial over the last load that passed that a buffer may hide."""
 MIN_PROOF_RATIO = 4.0
 """Least duration of a proof, in short trials, that is worth one."""
 MISLED_MAX = 2
@@ -79,8 +81,6 @@ UNDECIDED_CAP_FACTOR = 1.25
 """Distance of the next probe, and least distance of the upper bound, from the highest undecided load."""
 MAX_PASSES = 4
 """Passes over all goals."""
-MAX_CONFIRMATIONS_IN_DOUBT = 2
-"""Further proofs of a lower bound that the model disbelieves; if they pass as well, the model is wrong."""
 MAX_RESTARTS = 12
 """Restarts after which the SUT is no longer probed again."""
 FAR_OFF_WIDTHS = 2.0
@@ -310,7 +310,9 @@ def _are_short_trials_useful(state: SearchState, goal_search: GoalSearch, load_p
     is_long = goal_search.evidence.full_s >= MIN_PROOF_RATIO * SHORT_STEP_S
     upper_pps = goal_search.evidence.bounds().upper or math.inf
     misled_count = sum(each >= upper_pps for each in goal_search.short_passed)
-    misleads = misled_count >= MISLED_MAX or state.model.buffer_matters(load_pps, SHORT_STEP_S)
+    step_pps = load_pps - (goal_search.evidence.bounds().lower or 0.0)
+    is_hidden = state.model.buffer_count > BUFFERED_SHARE_MAX * step_pps * SHORT_STEP_S
+    misleads = misled_count >= MISLED_MAX or is_hidden
     return is_by_capacity and is_long and not misleads
 
 
@@ -358,9 +360,10 @@ def _needs_doubt_resolved(state: SearchState, goal_search: GoalSearch, lower_pps
     """Return whether the model disbelieves a lower bound, and repeated proofs have not refuted the model."""
     if state.model.behavior is SutBehavior.FALLING:  # the bound was right when it was measured
         return False
-    is_open = goal_search.confirmations.get(lower_pps, 0) < MAX_CONFIRMATIONS_IN_DOUBT
-    is_doubtful = is_lower_doubtful(state, goal_search, lower_pps)
-    return is_open and (is_doubtful or (goal_search.strict and state.model.may_pass_by_mode(lower_pps)))
+    required_count = count_required_confirmations(state, goal_search, lower_pps)
+    if goal_search.strict and state.model.may_pass_by_mode(lower_pps):
+        required_count = MAX_CONFIRMATIONS_IN_DOUBT
+    return goal_search.confirmations.get(lower_pps, 0) < required_count
 
 
 def _confirm_doubtful_lower(state: SearchState, goal_search: GoalSearch, lower_pps: float) -> Dialogue:
@@ -479,6 +482,7 @@ def _make_quiet_clause(
         model.behavior in PREDICTABLE
         and state.restarts < MAX_RESTARTS
         and load_pps not in goal_search.short_passed
+        and load_pps not in goal_search.confirmations
         and model.threshold(goal_search.evidence)
     )
     seconds, share = (2.0 * QUIET_S, 0.6) if model.behavior is SutBehavior.RISING else (QUIET_S, 0.25)

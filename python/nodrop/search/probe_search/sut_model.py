@@ -36,6 +36,8 @@ MIN_LOST_FRAMES = 10
 MIN_CAPACITY_SHARE = 0.5
 """Least threshold, as a share of the forwarding rate of the latest trial that shows it. A trial in which nothing came
 through for a while would have lost too much at any load, but most often a later trial does not meet such a pause."""
+PAUSED_SD = 0.5
+"""Relative standard deviation of an estimate from a trial with such a pause."""
 MIN_THRESHOLD_PPS = 1.0
 """Least threshold of a SUT that forwarded nothing."""
 SAME_CAPACITY_RATIO = 0.002
@@ -216,7 +218,9 @@ class SutModel:
             return None
         estimate = self._threshold(informative, evidence)
         least_pps = MIN_CAPACITY_SHARE * max(median(informative[-1].tail_pps), informative[-1].capacity_pps)
-        return estimate._replace(load_pps=max(estimate.load_pps, least_pps))
+        if estimate.load_pps >= least_pps:
+            return estimate
+        return estimate._replace(load_pps=least_pps, sd_ratio=PAUSED_SD, near=False)
 
     def _threshold(self, informative: list[Trace], evidence: GoalEvidence) -> Estimate:
         ratio, full_s = evidence.goal.loss_ratio, evidence.full_s
