@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.engine.tool_process import BenchmarkError, find_program
 from rich.console import Console
@@ -47,6 +47,24 @@ STRESSORS = {
 }
 
 
+class ErrorLimits(NamedTuple):
+    """Required relative errors of NDR for a user and a SUT, all kinds of other work together."""
+
+    median: float
+    largest: float
+
+
+ERROR_LIMITS = {
+    ("root", "queue"): ErrorLimits(0.005, 0.01),
+    ("nobody", "queue"): ErrorLimits(0.01, 0.03),
+    ("root", "cpu"): ErrorLimits(0.03, 0.08),
+    ("nobody", "cpu"): ErrorLimits(0.1, 0.1),
+}
+NO_ANSWER_MAX_RATIO = 0.05
+"""Required share of runs without an answer as root."""
+WRONG_LIMIT_RATIO = 0.05
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One run."""
@@ -67,6 +85,16 @@ class Outcome:
     def error_ratio(self) -> float | None:
         """Relative error of NDR, the lower bound; None without an answer."""
         return None if self.lower_pps is None or self.exit_code else self.lower_pps / self.truth_pps - 1.0
+
+    @property
+    def has_wrong_limit(self) -> bool:
+        """Whether "limited by the SUT" stands beside an error above 5 %."""
+        return self.limit == "sut" and self.error_ratio is not None and abs(self.error_ratio) > WRONG_LIMIT_RATIO
+
+    @property
+    def is_wrongly_complete(self) -> bool:
+        """Whether an interval as narrow as its goal misses the truth."""
+        return self.complete and self.covers is False
 
     @property
     def covers(self) -> bool | None:
@@ -103,7 +131,37 @@ def main() -> int:
         if options.json:
             options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
     console.print(_make_table(outcomes))
-    return 0
+    shortfalls = list(find_shortfalls(outcomes))
+    for line in shortfalls:
+        console.print(f"not met: {line}")
+    return 1 if shortfalls else 0
+
+
+def find_shortfalls(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield a line for each requirement that the runs do not meet, with the measured and the required value."""
+    for (user, sut), limits in ERROR_LIMITS.items():
+        errors = [
+            abs(each.error_ratio)
+            for each in outcomes
+            if (each.user, each.sut) == (user, sut) and each.error_ratio is not None
+        ]
+        if not errors:
+            continue
+        for name, error, limit in (
+            ("median", statistics.median(errors), limits.median),
+            ("largest", max(errors), limits.largest),
+        ):
+            if error > limit:
+                yield f"{user}, {sut}: {name} error {error:.2%}, at most {limit:.1%}"
+    as_root = [each.error_ratio is None for each in outcomes if each.user == "root"]
+    if sum(as_root) > NO_ANSWER_MAX_RATIO * len(as_root):
+        yield f"root: no answer in {sum(as_root)} of {len(as_root)} runs, at most {NO_ANSWER_MAX_RATIO:.0%}"
+    for name, count in (
+        ("limited by the SUT beside an error above 5 %", sum(each.has_wrong_limit for each in outcomes)),
+        ("complete without the truth in the interval", sum(each.is_wrongly_complete for each in outcomes)),
+    ):
+        if count:
+            yield f"{name}: {count} of {len(outcomes)} runs, none allowed"
 
 
 def _parse_options() -> argparse.Namespace:
@@ -323,9 +381,6 @@ def _make_table(outcomes: Sequence[Outcome]) -> Table:
         cell = [each for each in outcomes if (each.user, each.sut, each.noise) == key]
         errors = [abs(each.error_ratio) for each in cell if each.error_ratio is not None]
         covered = [each.covers for each in cell if each.covers is not None]
-        wrong = sum(
-            each.limit == "sut" and each.error_ratio is not None and abs(each.error_ratio) > 0.05 for each in cell
-        )
         wall_s = statistics.median(each.wall_s for each in cell)
         ratio = f" ({wall_s / quiet_s[key[:2]]:.1f} x)" if key[:2] in quiet_s else ""
         table.add_row(
@@ -335,8 +390,8 @@ def _make_table(outcomes: Sequence[Outcome]) -> Table:
             f"{statistics.median(errors):.2%}" if errors else "-",
             f"{max(errors):.2%}" if errors else "-",
             f"{sum(covered)}/{len(covered)}",
-            str(wrong),
-            str(sum(each.complete and each.covers is False for each in cell)),
+            str(sum(each.has_wrong_limit for each in cell)),
+            str(sum(each.is_wrongly_complete for each in cell)),
             f"{format_seconds(wall_s)}{ratio}",
         )
     return table
