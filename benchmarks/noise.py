@@ -62,6 +62,8 @@ ERROR_LIMITS = {
 }
 NO_ANSWER_MAX_RATIO = 0.05
 """Required share of runs without an answer as root."""
+CPU_NOISE_MAX_TIME_RATIO = 1.5
+"""Required median time of a search beside `cpu`, over that on the quiet machine, as root."""
 WRONG_LIMIT_RATIO = 0.05
 
 
@@ -140,12 +142,11 @@ def main() -> int:
 def find_shortfalls(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Yield a line for each requirement that the runs do not meet, with the measured and the required value."""
     for (user, sut), limits in ERROR_LIMITS.items():
-        errors = [
-            abs(each.error_ratio)
-            for each in outcomes
-            if (each.user, each.sut) == (user, sut) and each.error_ratio is not None
-        ]
+        cell = [each for each in outcomes if (each.user, each.sut) == (user, sut)]
+        errors = [abs(each.error_ratio) for each in cell if each.error_ratio is not None]
         if not errors:
+            if cell:
+                yield f"{user}, {sut}: no answer in {len(cell)} of {len(cell)} runs, no error known"
             continue
         for name, error, limit in (
             ("median", statistics.median(errors), limits.median),
@@ -156,12 +157,28 @@ def find_shortfalls(outcomes: Sequence[Outcome]) -> Iterator[str]:
     as_root = [each.error_ratio is None for each in outcomes if each.user == "root"]
     if sum(as_root) > NO_ANSWER_MAX_RATIO * len(as_root):
         yield f"root: no answer in {sum(as_root)} of {len(as_root)} runs, at most {NO_ANSWER_MAX_RATIO:.0%}"
+    quiet_s = _find_quiet_times(outcomes)
+    for sut in SUTS:
+        times_s = [each.wall_s for each in outcomes if (each.user, each.sut, each.noise) == ("root", sut, "cpu")]
+        if times_s and ("root", sut) in quiet_s:
+            ratio = statistics.median(times_s) / quiet_s["root", sut]
+            if ratio > CPU_NOISE_MAX_TIME_RATIO:
+                yield f"root, {sut}, cpu: {ratio:.1f} x the quiet time, at most {CPU_NOISE_MAX_TIME_RATIO} x"
     for name, count in (
         ("limited by the SUT beside an error above 5 %", sum(each.has_wrong_limit for each in outcomes)),
         ("complete without the truth in the interval", sum(each.is_wrongly_complete for each in outcomes)),
     ):
         if count:
             yield f"{name}: {count} of {len(outcomes)} runs, none allowed"
+
+
+def _find_quiet_times(outcomes: Sequence[Outcome]) -> dict[tuple[str, str], float]:
+    """Return the median time of the runs on the quiet machine in seconds, by user and SUT."""
+    times_s: dict[tuple[str, str], list[float]] = {}
+    for each in outcomes:
+        if each.noise == "none":
+            times_s.setdefault((each.user, each.sut), []).append(each.wall_s)
+    return {key: statistics.median(values) for key, values in times_s.items()}
 
 
 def _parse_options() -> argparse.Namespace:
@@ -370,13 +387,7 @@ def _make_table(outcomes: Sequence[Outcome]) -> Table:
         "time",
     ):
         table.add_column(name, justify="left" if name in ("user", "SUT", "noise") else "right")
-    quiet_s = {
-        (user, sut): statistics.median(
-            each.wall_s for each in outcomes if (each.user, each.sut, each.noise) == (user, sut, "none")
-        )
-        for user, sut, noise in {(each.user, each.sut, each.noise) for each in outcomes}
-        if noise == "none"
-    }
+    quiet_s = _find_quiet_times(outcomes)
     for key in dict.fromkeys((each.user, each.sut, each.noise) for each in outcomes):
         cell = [each for each in outcomes if (each.user, each.sut, each.noise) == key]
         errors = [abs(each.error_ratio) for each in cell if each.error_ratio is not None]

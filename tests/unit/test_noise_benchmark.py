@@ -31,6 +31,14 @@ def test_runs_close_to_the_truth_meet_all_requirements() -> None:
         ([*[MET] * 3, replace(MET, lower_pps=492_000.0)], ["root, queue: largest error 1.60%, at most 1.0%"]),
         ([*[MET] * 10, replace(MET, exit_code=5)], ["root: no answer in 1 of 11 runs, at most 5%"]),
         (
+            [replace(MET, user="nobody", exit_code=5)] * 2,
+            ["nobody, queue: no answer in 2 of 2 runs, no error known"],
+        ),
+        (
+            [*[replace(MET, noise="none", wall_s=30.0)] * 3, *[MET] * 3],
+            ["root, queue, cpu: 2.0 x the quiet time, at most 1.5 x"],
+        ),
+        (
             [replace(MET, user="nobody", sut="cpu", lower_pps=465_000.0, upper_pps=470_000.0)],
             [
                 "limited by the SUT beside an error above 5 %: 1 of 1 runs, none allowed",
