@@ -14,7 +14,7 @@ from hdrh.histogram import HdrHistogram
 
 from nodrop.errors import GeneratorError
 from nodrop.formatting.messages import format_message
-from nodrop.model.trial import Doubt, StopRule
+from nodrop.model.trial import BurstTimes, Doubt, StopRule
 from nodrop.system.native_binaries import find_binary
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "engine.json").read_text())
@@ -208,6 +208,47 @@ def test_a_request_to_stop_reaches_a_running_trial(engine: Engine) -> None:
     assert reply["stopped_early"] and reply["duration_s"] < 5
     assert [doubt["code"] for doubt in reply["doubts"] if doubt["verdict"] == "invalid"] == ["aborted"]
     assert Doubt.invalid("aborted") in [Doubt(**doubt) for doubt in reply["doubts"]]
+
+
+BURST: dict[str, Any] = {**TRIAL, "loads_pps": [5000, 2000], "burst": True}
+
+
+def test_a_burst_has_exactly_its_frames_at_its_load(engine: Engine) -> None:
+    engine.ask(OPEN)
+    reply = engine.ask(BURST)
+    for stream, sender, count in zip(reply["streams"], reply["senders"], (1000, 400), strict=True):
+        assert [stream[f"{key}_count"] for key in ("intended", "offered", "received")] == [count] * 3
+        burst = BurstTimes(**sender["burst"])
+        duration_ns = burst.last_sent_ns - burst.first_sent_ns
+        interval_ns = 0.2e9 / count
+        # The first frame may be late by a frame interval; what exceeds it moves the timetable.
+        assert abs(duration_ns - (count - 1) * interval_ns) <= burst.shift_ns + interval_ns
+        assert burst.gap_max_ns >= interval_ns * 0.99
+        assert burst.ahead_max_count <= 2
+        assert reply["duration_s"] >= 0.2 + burst.shift_ns / 1e9 - 1e-6
+        # Arrivals have times of the other clock, which are known to much less than a microsecond.
+        assert burst.first_sent_ns - 1000 <= stream["first_arrival_ns"] <= stream["last_arrival_ns"]
+
+
+def test_only_a_burst_has_times_of_a_burst(engine: Engine) -> None:
+    engine.ask(OPEN)
+    reply = engine.ask(TRIAL)
+    assert [sender["burst"] for sender in reply["senders"]] == [None, None]
+    assert {stream[key] for stream in reply["streams"] for key in ("first_arrival_ns", "last_arrival_ns")} == {None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"pattern": {"kind": "burst", "period_s": 0.1, "duty_ratio": 0.5}}, "use the pattern flat"),
+        ({"load_changes": [{"at_s": 0.1, "loads_pps": [1000, 1000]}]}, "leave out load_changes"),
+    ],
+)
+def test_a_burst_has_one_load(changes: dict[str, Any], says: str, engine: Engine) -> None:
+    engine.ask(OPEN)
+    reply = engine.ask({**BURST, **changes})
+    assert (reply["reply"], reply["kind"]) == ("error", "request")
+    assert says in reply["message"]
 
 
 def test_a_doubt_has_parameters_that_its_sentence_contains(engine: Engine) -> None:

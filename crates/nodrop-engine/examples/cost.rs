@@ -135,6 +135,7 @@ fn request(loads_pps: Vec<f64>, latency_every: Option<u64>) -> TrialRequest {
         sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
+        burst: false,
     }
 }
 

@@ -73,8 +73,8 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         let (last, losses) = (vec![Sample::default(); series_count], LiveLoss::new(series_count));
         let load_pps = context.request.loads_pps.iter().sum();
         // Of a trial that cannot be extended, too little might remain.
-        let is_extensible =
-            matches!(context.request.pattern, LoadPattern::Flat) && context.request.load_changes.is_empty();
+        let TrialRequest { pattern, load_changes, burst, .. } = context.request;
+        let is_extensible = matches!(pattern, LoadPattern::Flat) && load_changes.is_empty() && !burst;
         let is_separated = is_extensible && context.request.disturbances.is_some();
         let slots = is_separated.then(|| Slots::new(series_count, load_pps));
         let reported_s = 0.0;
@@ -97,6 +97,9 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     /// Supervise the trial until the workers may finish.
     pub(crate) fn run(&mut self) {
         self.supervise_sending();
+        if !self.timeline.stopped_early {
+            self.timeline.sent_for_s += self.shared.shift_ns.load(Relaxed) as f64 / 1e9;
+        }
         self.drain();
         let (now, elapsed_s) = (self.shared.sample(), self.elapsed_ns() as f64 / 1e9);
         self.check_losses(&now, elapsed_s);

@@ -5,6 +5,7 @@
 //! conductor, which samples their counters every few milliseconds, applies the stop rule and waits for frames in
 //! flight. Between trials no thread runs.
 
+mod burst;
 mod capture;
 mod conductor;
 mod context;
@@ -226,6 +227,12 @@ fn check_request(request: &TrialRequest, streams: &[Stream]) -> Result<(), Engin
     }
     if !request.load_changes.is_empty() && !matches!(request.pattern, LoadPattern::Flat) {
         return error("load_changes: only a flat load changes within a trial; use the pattern flat".to_owned());
+    }
+    if request.burst && !matches!(request.pattern, LoadPattern::Flat) {
+        return error("burst: the load within a burst is flat; use the pattern flat".to_owned());
+    }
+    if request.burst && !request.load_changes.is_empty() {
+        return error("burst: the load does not change within a burst; leave out load_changes".to_owned());
     }
     let frame_count = |phase: &LoadPhase<'_>| phase.loads_pps.iter().sum::<f64>() * phase.duration_s();
     let frame_count_max: f64 = request.load_phases().iter().map(frame_count).sum();

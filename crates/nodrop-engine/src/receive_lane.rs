@@ -48,7 +48,8 @@ pub(crate) struct Inbox {
     pub(crate) tracker: Tracker,
     /// Runs of lost frames, in nanoseconds since the epoch; None if they are not requested.
     pub(crate) timeline: Option<LossTimeline>,
-    /// Arrival time of the latest frame; zero before the first.
+    /// Arrival times of the first and the latest frame, in nanoseconds since the epoch; zero before the first.
+    first_time_ns: u64,
     last_time_ns: u64,
     pub(crate) gap_max_ns: u64,
     /// Latency of the latest measured frame, and the sequence number that follows it directly.
@@ -57,6 +58,15 @@ pub(crate) struct Inbox {
     /// Frames that were compared, and those of them with other values.
     pub(crate) compared_count: u64,
     pub(crate) misdelivered_count: u64,
+}
+
+impl Inbox {
+    /// Return the arrival times of the first and the latest frame, in nanoseconds since `begin_unix_ns`; None if no
+    /// frame arrived.
+    pub(crate) fn arrival_times_ns(&self, begin_unix_ns: u64) -> Option<(i64, i64)> {
+        let since_begin = |time_ns: u64| time_ns.wrapping_sub(begin_unix_ns) as i64;
+        (self.last_time_ns != 0).then(|| (since_begin(self.first_time_ns), since_begin(self.last_time_ns)))
+    }
 }
 
 /// Arrivals of one series.
@@ -176,6 +186,7 @@ impl ReceiveLane {
                 times,
                 tracker: Tracker::new(streams.len()),
                 timeline: (records.loss_run_max > 0).then(LossTimeline::default),
+                first_time_ns: 0,
                 last_time_ns: 0,
                 gap_max_ns: 0,
                 last: None,
@@ -270,7 +281,9 @@ impl ReceiveLane {
             }
         }
         series.received += 1;
-        if inbox.last_time_ns != 0 {
+        if inbox.last_time_ns == 0 {
+            inbox.first_time_ns = time_ns;
+        } else {
             inbox.gap_max_ns = inbox.gap_max_ns.max(time_ns.saturating_sub(inbox.last_time_ns));
         }
         inbox.last_time_ns = time_ns;

@@ -7,6 +7,7 @@ use nodrop_port::{Fill, PortError, Slot, Transmit};
 use nodrop_wire::{Frames, SlotState, Template};
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::burst::Burst;
 use crate::send_phases::{SendPhase, SendPhases};
 use crate::send_times::SendTimes;
 use crate::shared_counters::SharedCounters;
@@ -45,6 +46,8 @@ struct StreamState<'a> {
 pub(crate) struct Pace {
     pub(crate) phases: SendPhases,
     pub(crate) catch_up_max_ns: u64,
+    /// Whether the trial is a burst: the timetable moves, and no frames are caught up with.
+    pub(crate) is_burst: bool,
     pub(crate) trial_tag: u8,
 }
 
@@ -85,6 +88,9 @@ impl<'a> SendLane<'a> {
             let (stream_index, series) = (stream.stream as u32, series_index(stream.series));
             StreamState { frames: stream.frames, single, stream: stream_index, tag, series, sent: 0 }
         };
+        let first_pacer = &pace.phases.at(0).pacer;
+        let burst = first_pacer.even_load_pps().filter(|_| pace.is_burst);
+        let burst = burst.map(|load_pps| Burst::new(load_pps, first_pacer.intended_count()));
         Self {
             streams: streams.iter().map(state).collect(),
             slot_states: streams
@@ -99,7 +105,7 @@ impl<'a> SendLane<'a> {
             next_due_ns: pace.phases.at(0).departure_ns(0),
             phase_begins: Vec::new(),
             series_sent,
-            times: SendTimes::new(pace.catch_up_max_ns),
+            times: SendTimes::new(pace.catch_up_max_ns, burst),
             done: false,
             pace,
         }
@@ -141,6 +147,9 @@ impl<'a> SendLane<'a> {
 
     /// Return the lane's timetable for a self-paced port, or the reason why it is unsupported.
     pub(crate) fn timetable(&self, egress: EgressPort) -> Result<Timetable<'_>, String> {
+        if self.pace.is_burst {
+            return Err(format!("a burst {USER_SPACE_ONLY}"));
+        }
         let Some(SendPhase { pacer, schedule, .. }) = self.pace.phases.single() else {
             return Err(format!("load changes {USER_SPACE_ONLY}"));
         };
@@ -192,7 +201,11 @@ impl<'a> SendLane<'a> {
         if now_ns < self.next_due_ns {
             return Ok(0);
         }
-        self.skip_overdue(now_ns, shared);
+        if self.pace.is_burst {
+            self.move_timetable(now_ns, shared);
+        } else {
+            self.skip_overdue(now_ns, shared);
+        }
         let due = self.current().due_count(now_ns).saturating_sub(self.next).min(port.batch_max());
         if due == 0 {
             return Ok(0);
@@ -229,6 +242,18 @@ impl<'a> SendLane<'a> {
     #[inline]
     fn current(&self) -> &SendPhase {
         self.pace.phases.at(self.phase)
+    }
+
+    /// Move the rest of a burst's timetable if the sender was held up.
+    #[inline]
+    fn move_timetable(&mut self, now_ns: u64, shared: &SharedCounters) {
+        let Some(burst) = &mut self.times.burst else { return };
+        let delay_ns = burst.delay(now_ns - self.next_due_ns);
+        if delay_ns > 0 {
+            self.next_due_ns += delay_ns;
+            self.pace.phases.delay(self.phase, delay_ns);
+            shared.shift_ns.fetch_max(burst.shift_ns(), Relaxed);
+        }
     }
 
     /// Skip frames due longer ago than the catch-up limit.
@@ -353,4 +378,164 @@ pub(crate) fn frame(frames: &Frames) -> Result<Frame<'_>, String> {
         format!("fields from a list, random fields, fields that restart early and checksums within checksums {USER_SPACE_ONLY}")
     })?;
     Ok(Frame { bytes: template.bytes(), mark_at: template.signature_offset(), program })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // clippy.toml excuses #[test] functions, not what they call
+mod tests {
+    use super::*;
+    use nodrop_model::{BurstTimes, LoadPattern, LoadPhase, StreamSpec};
+    use std::sync::atomic::AtomicU64;
+
+    /// A clock at a set time.
+    struct SetClock(AtomicU64);
+
+    impl Clock for SetClock {
+        fn steady_ns(&self) -> u64 {
+            self.0.load(Relaxed)
+        }
+
+        fn wall_ns(&self) -> u64 {
+            self.steady_ns()
+        }
+    }
+
+    /// A port that takes up to a number of frames of each call.
+    struct LimitedTx(usize);
+
+    impl Transmit for LimitedTx {
+        fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
+            let mut bytes = vec![0; frame_len_max];
+            for position in 0..count {
+                fill.fill(position, Slot { bytes: &mut bytes, tag: &mut { u32::MAX } });
+            }
+            Ok(count.min(self.0))
+        }
+    }
+
+    const FRAME_COUNT: u64 = 200;
+    const END_NS: u64 = 1_000_000_000;
+
+    fn frames() -> Frames {
+        Frames::new(&StreamSpec::udp(0, 0, 1, 64, 1)).unwrap()
+    }
+
+    /// Create the lane of a burst.
+    fn lane(frames: &Frames, load_pps: f64) -> SendLane<'_> {
+        let loads_pps = [load_pps];
+        let end_ns = (FRAME_COUNT as f64 / load_pps * 1e9) as u64;
+        let phase = LoadPhase { begin_ns: 0, end_ns, loads_pps: &loads_pps };
+        let mut phases = SendPhases::new(&[phase], &[0], &LoadPattern::Flat, 0);
+        phases.end_ns = END_NS;
+        let pace = Pace { phases, catch_up_max_ns: 20_000_000, is_burst: true, trial_tag: 1 };
+        SendLane::new(&[OutgoingStream { stream: 0, frames, series: 0 }], pace)
+    }
+
+    /// The frames of each poll of a burst's sender, and its times.
+    struct Sent {
+        counts: Vec<u64>,
+        burst: BurstTimes,
+    }
+
+    impl Sent {
+        fn total(&self) -> u64 {
+            self.counts.iter().sum()
+        }
+    }
+
+    /// Poll the lane of a burst at these times until it is done; the end of sending is brought forward to `end_ns`
+    /// shortly before it.
+    fn send(load_pps: f64, polls_ns: impl IntoIterator<Item = u64>, end_ns: u64, frame_max: usize) -> Sent {
+        let (frames, mut port) = (frames(), LimitedTx(frame_max));
+        let mut lane = lane(&frames, load_pps);
+        let (clock, shared) = (SetClock(AtomicU64::new(0)), SharedCounters::new(0, END_NS, 1, 1));
+        let poll = |now_ns| {
+            clock.0.store(now_ns, Relaxed);
+            if now_ns + 100_000 >= end_ns {
+                shared.end_ns.store(end_ns, Relaxed);
+            }
+            (!lane.is_done()).then(|| lane.send_due(&mut port, &clock, &shared).unwrap())
+        };
+        let counts = polls_ns.into_iter().map_while(poll).collect();
+        assert!(lane.is_done() && shared.sending.load(Relaxed) == 0);
+        let burst = lane.times.summary(0).burst.unwrap();
+        assert_eq!(shared.shift_ns.load(Relaxed), burst.shift_ns);
+        let sent_until_ns = (FRAME_COUNT as f64 / load_pps * 1e9) as u64 + burst.shift_ns;
+        if end_ns == END_NS {
+            assert!(lane.intended_counts(sent_until_ns).eq([(0, FRAME_COUNT)]));
+        }
+        Sent { counts, burst }
+    }
+
+    fn every(step_us: u64) -> impl Iterator<Item = u64> {
+        (0..).map(move |poll| poll * step_us * 1000)
+    }
+
+    #[test]
+    fn a_burst_is_over_with_its_last_frame() {
+        let sent = send(20_000.0, every(10), END_NS, usize::MAX);
+        let (last_sent_ns, gap_max_ns) = (199 * 50_000, 50_000);
+        let burst = BurstTimes { first_sent_ns: 0, last_sent_ns, gap_max_ns, ahead_max_count: 0, shift_ns: 0 };
+        assert_eq!((sent.total(), sent.burst), (FRAME_COUNT, burst));
+    }
+
+    #[test]
+    fn a_burst_whose_sender_is_held_up_goes_on_at_its_load_and_catches_up_with_two_frames() {
+        let held_up = every(10).filter(|now_ns| !(3_000_001..15_000_000).contains(now_ns));
+        let sent = send(20_000.0, held_up, END_NS, usize::MAX);
+        assert_eq!((sent.total(), sent.counts.iter().max()), (FRAME_COUNT, Some(&3)));
+        let burst = sent.burst;
+        // Frame 61 was due at 3.05 ms, and left at 15 ms with the next two.
+        assert_eq!((burst.gap_max_ns, burst.shift_ns), (12_000_000, 11_850_000));
+        assert_eq!((burst.last_sent_ns, burst.ahead_max_count), (199 * 50_000 + 11_850_000, 2));
+    }
+
+    #[test]
+    fn polls_that_are_late_by_less_than_a_frame_interval_do_not_slow_a_burst() {
+        let sent = send(20_000.0, every(30), END_NS, usize::MAX);
+        let burst = sent.burst;
+        assert_eq!((sent.total(), burst.shift_ns, burst.ahead_max_count), (FRAME_COUNT, 0, 0));
+        assert!((199 * 50_000..199 * 50_000 + 30_000).contains(&burst.last_sent_ns));
+    }
+
+    #[test]
+    fn frames_of_10_us_may_leave_at_once_and_no_more() {
+        let sent = send(1e6, every(10), END_NS, usize::MAX);
+        let burst = sent.burst;
+        assert_eq!((sent.total(), sent.counts.iter().max(), burst.shift_ns), (FRAME_COUNT, Some(&10), 0));
+        assert_eq!(burst.ahead_max_count, 9);
+        let sent = send(1e6, every(20), END_NS, usize::MAX);
+        assert_eq!((sent.total(), sent.counts.iter().max()), (FRAME_COUNT, Some(&11)));
+        assert_eq!(sent.burst.ahead_max_count, 10);
+    }
+
+    #[test]
+    fn a_port_that_takes_fewer_frames_delays_a_burst_as_well() {
+        // One frame in 10 us, while one is due every 2 us.
+        let sent = send(500_000.0, every(10), END_NS, 1);
+        let burst = sent.burst;
+        assert_eq!((sent.total(), burst.last_sent_ns), (FRAME_COUNT, 199 * 10_000));
+        assert!(burst.shift_ns > 1_500_000);
+    }
+
+    #[test]
+    fn a_burst_ends_without_its_last_frames_if_the_sender_gets_no_cpu() {
+        let stuck = every(10).take(500).chain([END_NS + TrialRequest::END_GRACE_NS + 1]);
+        let sent = send(20_000.0, stuck, END_NS, usize::MAX);
+        assert_eq!(sent.total(), 100);
+    }
+
+    #[test]
+    fn an_early_end_of_a_burst_leaves_out_frames_that_are_due_later_in_its_moved_timetable() {
+        let held_up = every(10).filter(|now_ns| !(3_000_001..15_000_000).contains(now_ns));
+        let sent = send(20_000.0, held_up, 17_000_000, usize::MAX);
+        // 61 frames until the sender is held up, two to catch up, and 40 in 2 ms.
+        assert_eq!(sent.total(), 103);
+    }
+
+    #[test]
+    fn a_burst_cannot_be_sent_from_the_kernel() {
+        let message = lane(&frames(), 1000.0).timetable(EgressPort { interface_index: 0 }).unwrap_err();
+        assert!(message.starts_with("a burst cannot be sent from the kernel; use a back end"), "{message}");
+    }
 }

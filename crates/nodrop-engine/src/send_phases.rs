@@ -62,6 +62,11 @@ impl SendPhases {
         &self.phases[position]
     }
 
+    /// Move a phase by `delay_ns`.
+    pub(crate) fn delay(&mut self, position: usize, delay_ns: u64) {
+        self.phases[position].begin_ns += delay_ns;
+    }
+
     pub(crate) fn is_last(&self, position: usize) -> bool {
         position + 1 == self.phases.len()
     }

@@ -3,6 +3,7 @@
 use nodrop_model::{SenderTimes, Stall};
 use nodrop_port::timetable::Report;
 
+use crate::burst::Burst;
 use crate::histogram::Durations;
 
 /// Time between two polls above which the sender was off its CPU, in nanoseconds.
@@ -23,10 +24,12 @@ pub(crate) struct SendTimes {
     unsent_count: u64,
     /// Frames that the interface rejected after they had been passed to it.
     pub(crate) rejected_count: u64,
+    /// None unless the trial is a burst.
+    pub(crate) burst: Option<Burst>,
 }
 
 impl SendTimes {
-    pub(crate) fn new(stall_ns: u64) -> Self {
+    pub(crate) fn new(stall_ns: u64, burst: Option<Burst>) -> Self {
         let stalls = Stall { count: 0, longest_ns: 0, longest_at_s: 0.0 };
         Self {
             lateness: Durations::default(),
@@ -38,6 +41,7 @@ impl SendTimes {
             off_cpu_ns: 0,
             unsent_count: 0,
             rejected_count: 0,
+            burst,
         }
     }
 
@@ -76,6 +80,9 @@ impl SendTimes {
         if count > 1 {
             self.gaps.record(each_ns, count - 1);
         }
+        if let Some(burst) = &mut self.burst {
+            burst.record(count, begin_ns, last_ns);
+        }
     }
 
     /// Record frames that were skipped because they were overdue.
@@ -106,6 +113,7 @@ impl SendTimes {
             gaps: self.gaps.summary(),
             stalls: (self.stalls.count > 0).then_some(self.stalls),
             unsent_count: self.unsent_count,
+            burst: self.burst.as_ref().and_then(Burst::times),
         }
     }
 }
@@ -116,7 +124,7 @@ mod tests {
 
     #[test]
     fn gaps_are_those_between_batches_and_within_them() {
-        let mut times = SendTimes::new(1000);
+        let mut times = SendTimes::new(1000, None);
         times.sent(1, 0, 0, 50);
         times.sent(4, 7, 10_000, 10_400);
         times.sent(1, 0, 20_300, 20_350);
@@ -128,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_sender_that_does_not_look_for_too_long_has_stood_still() {
-        let mut times = SendTimes::new(1000);
+        let mut times = SendTimes::new(1000, None);
         [0, 1000, 2500, 2600, 9600].into_iter().for_each(|now_ns| times.poll(now_ns));
         let stalls = times.summary(0).stalls.unwrap();
         assert_eq!((stalls.count, stalls.longest_ns), (2, 7000));

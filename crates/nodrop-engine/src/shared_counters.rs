@@ -60,6 +60,8 @@ pub(crate) struct SharedCounters {
     pub(crate) failed: AtomicBool,
     /// Frames that senders skipped because they were overdue.
     pub(crate) unsent: AtomicU64,
+    /// Longest time by which a sender has moved the timetable of a burst, in nanoseconds.
+    pub(crate) shift_ns: AtomicU64,
     /// Largest lateness of a frame since the conductor last took it, in nanoseconds.
     pub(crate) lateness_ns: AtomicU64,
     /// Ids of the workers' threads, each added when it starts.
@@ -67,18 +69,19 @@ pub(crate) struct SharedCounters {
 }
 
 impl SharedCounters {
-    pub(crate) fn new(start_ns: u64, duration_ns: u64, series_count: usize, sending_ports: usize) -> Self {
+    pub(crate) fn new(start_ns: u64, end_ns: u64, series_count: usize, sending_ports: usize) -> Self {
         Self {
             start_ns,
             offered: (0..series_count).map(|_| CachePadded::default()).collect(),
             arrivals: (0..series_count).map(|_| CachePadded::default()).collect(),
-            end_ns: AtomicU64::new(duration_ns),
+            end_ns: AtomicU64::new(end_ns),
             grace_ns: AtomicU64::new(TrialRequest::END_GRACE_NS),
             loss_check: AtomicU64::new(0),
             stop_receiving: AtomicBool::new(false),
             sending: AtomicUsize::new(sending_ports),
             failed: AtomicBool::new(false),
             unsent: AtomicU64::new(0),
+            shift_ns: AtomicU64::new(0),
             lateness_ns: AtomicU64::new(0),
             worker_ids: Mutex::new(Vec::new()),
         }

@@ -46,7 +46,8 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let head_start_ns = if has_self_paced { SELF_PACED_HEAD_START_NS } else { HEAD_START_NS };
     let start_ns = clock.steady_ns() + head_start_ns;
     let begin_unix_ns = start_ns.wrapping_add(WallOffset::new(clock).current(clock));
-    let shared = SharedCounters::new(start_ns, context.duration_ns(), context.series.counts.count(), sending_ports);
+    let shared =
+        SharedCounters::new(start_ns, context.request.sending_end_ns(), context.series.counts.count(), sending_ports);
     shared.grace_ns.store(context.request.end_grace_ns(), Relaxed);
     let samplers = SpeedSamplers::new(context.request.disturbances.as_ref(), context.cores);
     let mut conductor = Conductor::new(context, clock, &shared, &samplers, on_window);
@@ -71,8 +72,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let usage = HostSnapshot::take(clock).usage_since(&before);
     let (timeline, slots, cpus, cpu_speeds) = conductor.finish();
     let other_work = other_work.map(|meter| meter.read(&cpus)).unwrap_or_default();
-    let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
-    let counts = Counts::collect(&workers, streams, context, end_ns, begin_unix_ns);
+    let counts = Counts::collect(&workers, streams, context, &timeline, begin_unix_ns);
     drop(workers);
     let drops = take_drop_counts(ports)? + counts.rejected_count;
     let queue_slots = ports.iter().map(|port| port.rx.queue_slots()).min().unwrap_or(0);
@@ -149,9 +149,12 @@ fn outgoing_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialConte
 
 fn build_pace(port: usize, outgoing: &[OutgoingStream<'_>], context: &TrialContext<'_>) -> Pace {
     let streams: Vec<usize> = outgoing.iter().map(|stream| stream.stream).collect();
-    let TrialRequest { pattern, .. } = context.request;
+    let TrialRequest { pattern, burst, .. } = context.request;
+    let mut phases = SendPhases::new(&context.request.load_phases(), &streams, pattern, port);
+    phases.end_ns = context.request.sending_end_ns();
     Pace {
-        phases: SendPhases::new(&context.request.load_phases(), &streams, pattern, port),
+        phases,
+        is_burst: *burst,
         catch_up_max_ns: (context.request.catch_up_max_s * 1e9) as u64,
         trial_tag: context.tag,
     }

@@ -1,6 +1,8 @@
 //! Conversion of the workers' counts and the conductor's timeline to the engine's reply.
 
-use nodrop_model::{DirectionTimes, SenderTimes, StopClause, StreamCounts, TrialReply, UndisturbedCounts};
+use nodrop_model::{
+    DirectionTimes, SenderTimes, StopClause, StreamCounts, TrialReply, TrialRequest, UndisturbedCounts,
+};
 use nodrop_port::sched::ThreadTimes;
 
 use crate::Stream;
@@ -36,23 +38,28 @@ fn longest_wait_ns(times: &[ThreadTimes], core_count: usize) -> u64 {
 }
 
 impl Counts {
-    /// Collect the counts of a trial whose sending was to end at `end_ns`, and began at `begin_unix_ns`.
+    /// Collect the counts of a trial that began at `begin_unix_ns`.
     pub(crate) fn collect<T, R>(
         workers: &[Worker<'_, T, R>],
         streams: &[Stream],
         context: &TrialContext<'_>,
-        end_ns: u64,
+        timeline: &Timeline,
         begin_unix_ns: u64,
     ) -> Self {
         let mut counts = Self::zero(streams, context);
+        let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
         let cpu_times: Vec<ThreadTimes> = workers.iter().map(|worker| worker.cpu_times).collect();
         counts.cpu_wait_max_ns = longest_wait_ns(&cpu_times, context.cores.len());
         for sender in workers.iter().flat_map(|worker| &worker.senders) {
             counts.add_sent(sender, end_ns, context.request.load_changes.len());
         }
+        if context.request.burst && timeline.stopped_early {
+            // No other frame was due, because the timetable of a burst moves.
+            counts.streams.iter_mut().for_each(|stream| stream.intended_count = stream.offered_count);
+        }
         counts.senders.sort_by_key(|sender| sender.port);
         for lane in workers.iter().flat_map(|worker| &worker.receivers).map(|receiver| &receiver.lane) {
-            counts.add_received(lane, context.request.histograms, begin_unix_ns);
+            counts.add_received(lane, context.request, begin_unix_ns);
         }
         for stream in &mut counts.streams {
             stream.lost_count = stream.offered_count.saturating_sub(stream.received_count);
@@ -77,6 +84,8 @@ impl Counts {
             loss_runs: None,
             loss_timeline: Vec::new(),
             arrival_gap_max_ns: 0,
+            first_arrival_ns: None,
+            last_arrival_ns: None,
             change_sequences: Vec::new(),
         };
         let direction = |series: &nodrop_model::Series| DirectionTimes {
@@ -114,7 +123,7 @@ impl Counts {
         self.senders.push(sender.lane.times.summary(sender.index));
     }
 
-    fn add_received(&mut self, lane: &ReceiveLane, histograms: bool, begin_unix_ns: u64) {
+    fn add_received(&mut self, lane: &ReceiveLane, request: &TrialRequest, begin_unix_ns: u64) {
         self.receive_gap_max_ns = self.receive_gap_max_ns.max(lane.gap_max_ns);
         self.corrupted_count += lane.corrupted_count;
         for inbox in &lane.inboxes {
@@ -131,11 +140,14 @@ impl Counts {
                 stream.loss_timeline = runs.into_iter().map(|run| run.since(begin_unix_ns as i64)).collect();
             }
             stream.arrival_gap_max_ns = inbox.gap_max_ns;
+            if request.burst {
+                (stream.first_arrival_ns, stream.last_arrival_ns) = inbox.arrival_times_ns(begin_unix_ns).unzip();
+            }
         }
         for timed in &lane.times {
             let direction = &mut self.directions[timed.series];
             direction.latency_every = lane.latency_every;
-            direction.latency = timed.latency.latency(&timed.variation, histograms);
+            direction.latency = timed.latency.latency(&timed.variation, request.histograms);
         }
     }
 

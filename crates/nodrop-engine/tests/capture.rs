@@ -54,6 +54,7 @@ fn trial(capture: CaptureRequest) -> Result<(TrialReply, FileFrames), String> {
         sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
+        burst: false,
     };
     let reply = engine.trial(&request, &AtomicBool::new(false), |_| ()).map_err(|error| error.to_string())?;
     let frames = read(&file, None, usize::MAX).unwrap();

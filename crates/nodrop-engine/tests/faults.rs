@@ -173,6 +173,7 @@ fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
         sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
+        burst: false,
     };
     let reply = engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap();
     let log = log.lock().unwrap().clone();

@@ -53,6 +53,7 @@ fn thirty_trials_take_no_more_memory_than_three() {
         sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
+        burst: false,
     };
     let mut measure = || engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap();
     (0..3).for_each(|_| drop(measure()));

@@ -45,6 +45,7 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
         sut_pids: Vec::new(),
         disturbances: None,
         progress_s: 0.0,
+        burst: false,
     }
 }
 
@@ -535,6 +536,82 @@ fn a_trial_that_is_stopped_before_a_load_change_leaves_it_out() {
 }
 
 #[test]
+fn a_burst_has_all_its_frames_however_long_its_sender_is_held_up() {
+    for catch_up_max_s in [0.02, 60.0] {
+        let request = TrialRequest { loads_pps: vec![1000.0], burst: true, catch_up_max_s, ..request(1000.0, 0.2) };
+        let reply = measure(&mut stalled_engine(100, 300, true), &request);
+        let burst = reply.senders[0].burst.unwrap();
+        assert_eq!((reply.streams[0].intended_count, reply.streams[0].offered_count), (200, 200));
+        assert_eq!((reply.senders[0].unsent_count, reply.stopped_early), (0, false));
+        assert!(burst.gap_max_ns >= 300_000_000 && burst.shift_ns >= 297_000_000, "{burst:?}");
+        assert!(burst.last_sent_ns - burst.first_sent_ns >= 495_000_000, "{burst:?}");
+        assert!((reply.duration_s - 0.2 - burst.shift_ns as f64 / 1e9).abs() < 1e-6);
+        assert_eq!(reply.windows.offered_count[0].iter().sum::<u64>(), 200);
+    }
+}
+
+#[test]
+fn a_burst_ends_early_after_its_sender_was_held_up_for_longer_than_its_duration() {
+    let stop = Some(StopRule { elapsed_s: Some(0.5), ..StopRule::default() });
+    let request = TrialRequest { loads_pps: vec![1000.0], burst: true, stop, ..request(1000.0, 0.4) };
+    let reply = measure(&mut stalled_engine(100, 450, true), &request);
+    assert_eq!((reply.stopped_early, reply.stopped_by), (true, Some(StopClause::Elapsed)));
+    assert!(reply.duration_s >= 0.5 && reply.streams[0].offered_count < 400);
+    assert_eq!(reply.streams[0].intended_count, reply.streams[0].offered_count);
+}
+
+/// Holds frames in a queue without limit, and passes one on in every 20 ms.
+struct SlowQueueRx<R> {
+    inner: R,
+    queued: VecDeque<Vec<u8>>,
+    next_ns: u64,
+}
+
+impl<R: Receive> Receive for SlowQueueRx<R> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
+        self.inner.receive(budget, |frame| self.queued.push_back(frame.bytes.to_vec()))?;
+        let now_ns = SystemClock.wall_ns();
+        if now_ns < self.next_ns {
+            return Ok(0);
+        }
+        let Some(bytes) = self.queued.pop_front() else { return Ok(0) };
+        self.next_ns = now_ns + 20_000_000;
+        sink(ReceivedFrame { bytes: &bytes, time_ns: now_ns });
+        Ok(1)
+    }
+
+    fn take_drop_count(&mut self) -> Result<u64, PortError> {
+        self.inner.take_drop_count()
+    }
+
+    fn queue_slots(&self) -> u32 {
+        self.inner.queue_slots()
+    }
+}
+
+/// RFC 2544 section 23 waits two seconds for frames in flight.
+#[test]
+fn the_frames_of_a_burst_that_a_queue_still_holds_are_in_flight() {
+    let [near, far] = loopback::pair(QUEUE_SLOTS);
+    let slow = |inner| SlowQueueRx { inner, queued: VecDeque::new(), next_ns: 0 };
+    let ports = vec![
+        Port { name: "near".to_owned(), tx: near.0, rx: slow(near.1) },
+        Port { name: "far".to_owned(), tx: far.0, rx: slow(far.1) },
+    ];
+    let mut engine = Engine::new(ports, vec![stream(10, 0, 1)], vec![], SystemClock).unwrap();
+    // 80 frames within 8 ms leave the queue within 1.6 s.
+    let request = TrialRequest { loads_pps: vec![10_000.0], burst: true, ..request(1.0, 0.008) };
+    let reply = measure(&mut engine, &request);
+    let (stream, burst) = (&reply.streams[0], reply.senders[0].burst.unwrap());
+    assert_eq!((stream.offered_count, stream.received_count, stream.lost_count), (80, 80, 0));
+    let (first_ns, last_ns) = (stream.first_arrival_ns.unwrap(), stream.last_arrival_ns.unwrap());
+    assert!(
+        first_ns > burst.first_sent_ns as i64 - 1000 && last_ns - first_ns >= 79 * 20_000_000,
+        "{first_ns} {last_ns}"
+    );
+}
+
+#[test]
 fn a_load_that_varies_sends_every_frame_all_the_same() {
     let pattern = LoadPattern::Burst { period_s: 0.02, duty_ratio: 0.5 };
     let mut engine = connected(Faults::default(), QUEUE_SLOTS, vec![]);
@@ -616,6 +693,11 @@ fn impossible_requests_say_what_is_wrong() {
     let pattern = LoadPattern::Burst { period_s: 0.1, duty_ratio: 0.5 };
     let load_changes = vec![change(0.5, [1.0; 2])];
     assert!(error_of(TrialRequest { pattern, load_changes, ..request(1.0, 1.0) }).contains("pattern flat"));
+    let pattern = LoadPattern::Burst { period_s: 0.1, duty_ratio: 0.5 };
+    let burst = || TrialRequest { burst: true, ..request(1.0, 1.0) };
+    assert!(error_of(TrialRequest { pattern, ..burst() }).contains("burst: the load within a burst is flat"));
+    let load_changes = vec![change(0.5, [1.0; 2])];
+    assert!(error_of(TrialRequest { load_changes, ..burst() }).contains("leave out load_changes"));
     for timeout_s in [f64::NAN, -1.0, 1e300] {
         assert!(engine.check(timeout_s).unwrap_err().to_string().contains("timeout_s"));
     }

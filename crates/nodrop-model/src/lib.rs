@@ -35,7 +35,7 @@ pub use request::{
     TrialRequest,
 };
 pub use stop::{StopClause, StopRule};
-pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
+pub use times::{BurstTimes, DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
 
 pub use traffic::{
     Anchor, Arp, ArrivalField, ArrivalValues, Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho,

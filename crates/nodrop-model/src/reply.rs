@@ -227,6 +227,13 @@ pub struct StreamCounts {
     pub loss_timeline: Vec<LossRun>,
     /// Longest time between two arrivals.
     pub arrival_gap_max_ns: u64,
+    /// Time of the first arrival, in nanoseconds since the trial's first frame was due. None unless the trial is a
+    /// burst, and if no frame arrived.
+    #[serde(default)]
+    pub first_arrival_ns: Option<i64>,
+    /// The same of the last arrival.
+    #[serde(default)]
+    pub last_arrival_ns: Option<i64>,
     /// Sequence number of the next frame at each load change.
     #[serde(default)]
     pub change_sequences: Vec<u64>,
@@ -291,7 +298,7 @@ pub struct TrialReply {
     /// Time at which the first frame was due, in nanoseconds since the epoch.
     #[serde(default)]
     pub begin_unix_ns: u64,
-    /// Actual sending time, in seconds.
+    /// Actual sending time, in seconds; that of a burst includes the time by which its timetable moved.
     pub duration_s: f64,
     /// A stop rule or a `stop` request ended the trial.
     pub stopped_early: bool,

@@ -205,6 +205,11 @@ pub struct TrialRequest {
     pub load_changes: Vec<LoadChange>,
     /// Sending time, in seconds.
     pub duration_s: f64,
+    /// Whether the trial is a burst (RFC 9004 section 5): exactly the intended frames of each port. A sender that is
+    /// held up moves the rest of its timetable instead of catching up, and sends for longer. Only for the flat pattern
+    /// without load changes, and for ports that send from user space. Such a trial is not extended by disturbed time.
+    #[serde(default)]
+    pub burst: bool,
     /// Load variation around the mean.
     #[serde(default)]
     pub pattern: LoadPattern,
@@ -259,6 +264,10 @@ impl TrialRequest {
     /// Shortest such time of a trial that lets no frame go unsent, in nanoseconds: a trial of a few frames is over before
     /// a sender without a CPU has begun.
     const SEND_ALL_GRACE_MIN_NS: u64 = 1_000_000_000;
+    /// Longest sending time of a burst: this multiple of its duration, and a time for short bursts, in nanoseconds. A
+    /// held-up sender moves its timetable, so that a sender without a CPU would never end.
+    const BURST_STRETCH_MAX: u64 = 2;
+    const BURST_DELAY_MAX_NS: u64 = 1_000_000_000;
     /// Maximum number of load changes: the order of the streams of each is kept in memory.
     const LOAD_CHANGES_MAX: usize = 100;
     /// Range of `catch_up_max_s`, in seconds.
@@ -268,6 +277,14 @@ impl TrialRequest {
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
         (self.duration_s * 1e9).round() as u64
+    }
+
+    /// Return the time at which sending ends unless it is brought forward or postponed, in nanoseconds since the first
+    /// frame was due. A burst usually ends earlier, with its last frame.
+    #[must_use]
+    pub fn sending_end_ns(&self) -> u64 {
+        let duration_ns = self.duration_ns();
+        if self.burst { duration_ns * Self::BURST_STRETCH_MAX + Self::BURST_DELAY_MAX_NS } else { duration_ns }
     }
 
     /// Return the parts of the trial between changes of its loads, in order.

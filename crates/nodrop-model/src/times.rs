@@ -65,12 +65,28 @@ pub struct Stall {
     pub longest_at_s: f64,
 }
 
+/// Send timing of a burst (RFC 9004 section 5): whether it left as intended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BurstTimes {
+    /// Time at which its first frame was sent, since the trial's first frame was due.
+    pub first_sent_ns: u64,
+    /// Time at which its last frame was sent, since the trial's first frame was due.
+    pub last_sent_ns: u64,
+    /// Longest time between two consecutive frames.
+    pub gap_max_ns: u64,
+    /// Largest number of frames ahead of the intended load: the longest queue of them if it is emptied at that load,
+    /// without the frame that is leaving it.
+    pub ahead_max_count: u64,
+    /// Time by which the timetable moved because the sender was held up.
+    pub shift_ns: u64,
+}
+
 /// Send timing of a port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SenderTimes {
     /// The sending port.
     pub port: usize,
-    /// Actual minus intended send time; None if no frame was sent.
+    /// Actual minus intended send time, that of a burst in its moved timetable; None if no frame was sent.
     pub lateness: Option<TimeSummary>,
     /// Time between consecutive frames. Frames of one batch share the time of the batch evenly.
     pub gaps: Option<TimeSummary>,
@@ -78,4 +94,7 @@ pub struct SenderTimes {
     pub stalls: Option<Stall>,
     /// Frames that were never sent because they were due longer ago than the catch-up limit.
     pub unsent_count: u64,
+    /// None unless the trial is a burst.
+    #[serde(default)]
+    pub burst: Option<BurstTimes>,
 }

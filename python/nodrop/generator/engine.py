@@ -307,6 +307,7 @@ class EngineMeasurer:
             "trial_id": index,
             **self._build_loads(trial),
             "duration_s": trial.duration_s,
+            "burst": trial.burst,
             "pattern": (FlatLoad() if phase == WARM_UP else self._traffic.pattern).model_dump(),
             "stop": trial.stop.model_dump() if trial.stop else None,
             "window_s": WINDOW_S,
