@@ -5,6 +5,8 @@
 pub enum Cause {
     /// The receive ring was full; dropped and counted by the kernel.
     ReceiveDropped,
+    /// Red by the bandwidth profile of the port's policer.
+    OutOfProfile,
     /// The ideal queue of a forwarder of known capacity was full.
     QueueFull,
     /// Longer than the forwarder supports.
@@ -45,8 +47,9 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::ReceiveDropped,
+        Self::OutOfProfile,
         Self::QueueFull,
         Self::TooLong,
         Self::Malformed,
@@ -72,6 +75,7 @@ impl Cause {
     pub fn name(self) -> &'static str {
         match self {
             Self::ReceiveDropped => "receive_dropped",
+            Self::OutOfProfile => "out_of_profile",
             Self::QueueFull => "queue_full",
             Self::TooLong => "too_long",
             Self::Malformed => "malformed",

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::observe::shared_counters::SharedCounters;
 use nodrop_port::wait::Waiter;
-use nodrop_port::{PortError, Receive, Slot, Transmit};
+use nodrop_port::{PortError, Receive, ReceivedFrame, Slot, Transmit};
 
-use crate::{Cause, Counters, ForwardingDecision, FrameBuffer, IdealQueue, Network};
+use crate::{Cause, Color, Counters, ForwardingDecision, FrameBuffer, IdealQueue, Network, PortPolicer};
 
 /// Longest sleep once the counters are published.
 const SLEEP_MAX_MS: i32 = 1000;
@@ -72,6 +72,8 @@ pub struct Port<T, R> {
     pub rx: R,
     /// Counters of the port.
     pub counters: Counters,
+    /// Policer of the frames received; None: all are forwarded.
+    pub policer: Option<PortPolicer>,
 }
 
 /// A frame to send.
@@ -216,14 +218,18 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         self.wait_until_free();
         let mut count = 0;
         let Self { ports, frames, queue, .. } = self;
-        let Port { rx, counters, .. } = &mut ports[from];
-        let received = rx.receive(frames.len(), |frame| {
-            if let Some(queue) = queue.as_mut() {
-                counters.drop(Cause::QueueFull, u64::from(!queue.accept(from, frame.bytes, frame.time_ns)));
-            } else if frames[count].load(frame.bytes) {
-                count += 1;
-            } else {
+        let Port { rx, counters, policer, .. } = &mut ports[from];
+        let received = rx.receive(frames.len(), |received| {
+            let ReceivedFrame { bytes, time_ns } = received;
+            let frame = &mut frames[count];
+            if !frame.load(bytes) {
                 counters.drop(Cause::TooLong, 1);
+            } else if policer.as_mut().is_some_and(|each| each.color(frame.bytes_mut(), time_ns) == Color::Red) {
+                counters.drop(Cause::OutOfProfile, 1);
+            } else if let Some(queue) = queue.as_mut() {
+                counters.drop(Cause::QueueFull, u64::from(!queue.accept(from, frame.bytes(), time_ns)));
+            } else {
+                count += 1;
             }
         })?;
         if received > 0 {
@@ -239,11 +245,8 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         let mut total = 0;
         while let Some((from, bytes)) = self.queue.as_mut().and_then(|queue| queue.depart(SystemClock.wall_ns())) {
             total += 1;
-            if self.frames[0].load(&bytes) {
-                self.forward(from, 1)?;
-            } else {
-                self.ports[from].counters.drop(Cause::TooLong, 1);
-            }
+            self.frames[0].load(&bytes);
+            self.forward(from, 1)?;
         }
         Ok(total)
     }

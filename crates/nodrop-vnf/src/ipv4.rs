@@ -8,6 +8,9 @@ use crate::Cause;
 
 /// Length of a header without options.
 pub(crate) const HEADER_BYTES: usize = 20;
+/// Offset of DSCP and ECN.
+const SERVICE: usize = 1;
+const ECN_BITS: u8 = 0x03;
 const TTL: usize = 8;
 const CHECKSUM: usize = 10;
 
@@ -54,13 +57,26 @@ impl Ipv4Header {
     }
 }
 
-/// Decrement the TTL and update the checksum incrementally. Source: RFC 1624 equation 3.
+/// Decrement the TTL and update the checksum.
 #[inline]
 pub(crate) fn decrement_ttl(packet: &mut [u8]) {
-    let word = |packet: &[u8], at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
-    let before = word(packet, TTL);
-    packet[TTL] -= 1;
-    let after = word(packet, TTL);
+    update_byte(packet, TTL, |ttl| ttl - 1);
+}
+
+/// Write the DSCP (RFC 2474 section 3) and update the checksum; a packet without a whole header is left as it is.
+pub(crate) fn set_dscp(packet: &mut [u8], dscp: u8) {
+    if packet.len() >= HEADER_BYTES {
+        update_byte(packet, SERVICE, |service| dscp << 2 | service & ECN_BITS);
+    }
+}
+
+/// Change a byte of the header and update the checksum incrementally. Source: RFC 1624 equation 3.
+#[inline]
+fn update_byte(packet: &mut [u8], at: usize, change: impl Fn(u8) -> u8) {
+    let word = |packet: &[u8], at: usize| u16::from_be_bytes([packet[at & !1], packet[at | 1]]);
+    let before = word(packet, at);
+    packet[at] = change(packet[at]);
+    let after = word(packet, at);
     let sum = u64::from(!word(packet, CHECKSUM)) + u64::from(!before) + u64::from(after);
     packet[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum::finish(sum).to_be_bytes());
 }

@@ -8,6 +8,7 @@
 mod arp;
 mod balancer;
 mod bras;
+mod color;
 mod counters;
 mod edge;
 mod flows;
@@ -17,6 +18,8 @@ mod ideal_queue;
 mod ipv4;
 mod l2;
 mod l3;
+mod policer;
+mod port_policer;
 mod xdp;
 
 pub use balancer::{Balancer, HealthCheck, MoveSchedule, Selection, Withdrawal};
@@ -31,6 +34,8 @@ pub use frame::FrameBuffer;
 pub use ideal_queue::IdealQueue;
 pub use l2::CrossConnect;
 pub use l3::{Neighbor, Router, RouterPort, StaticRoute};
+pub use policer::{BandwidthProfile, Color, Policer};
+pub use port_policer::{ColorMode, PortPolicer};
 pub use xdp::{Redirect, RedirectPort};
 
 /// Decision about a frame.

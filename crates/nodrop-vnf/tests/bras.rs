@@ -203,7 +203,7 @@ impl Bench {
         let (mut ports, mut stations) = (Vec::new(), Vec::new());
         for name in ["cpe0", "cpe1", "core0", "core1"] {
             let [(tx, rx), station] = loopback::pair(64);
-            ports.push(Port { name: name.to_owned(), tx, rx, counters: Counters::default() });
+            ports.push(Port { name: name.to_owned(), tx, rx, counters: Counters::default(), policer: None });
             stations.push(station);
         }
         Self { forwarder: Forwarder::new(ports, bras(), FRAME_BYTES, Pace::VNF).unwrap(), stations }

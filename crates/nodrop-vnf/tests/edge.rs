@@ -20,7 +20,7 @@ impl Bench {
         let (mut ports, mut stations) = (Vec::new(), Vec::new());
         for number in 0..roles.len() {
             let [(tx, rx), station] = loopback::pair(64);
-            ports.push(Port { name: format!("port{number}"), tx, rx, counters: Counters::default() });
+            ports.push(Port { name: format!("port{number}"), tx, rx, counters: Counters::default(), policer: None });
             stations.push(station);
         }
         let switch = EdgeSwitch::new(roles).unwrap();

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
 use nodrop_port::{Receive, Slot, Transmit};
 use nodrop_vnf::{
-    Cause, Counters, CrossConnect, Forwarder, Neighbor, Network, Pace, Port, Router, RouterPort, StaticRoute,
+    BandwidthProfile, Cause, ColorMode, Counters, CrossConnect, Forwarder, Neighbor, Network, Pace, Port, PortPolicer,
+    Router, RouterPort, StaticRoute,
 };
 use nodrop_wire::{MacAddr, checksum};
 
@@ -35,10 +36,15 @@ impl<N: Network> Bench<N> {
     }
 
     fn with_pace(network: N, pace: Pace) -> Self {
+        Self::with_policer(network, pace, None)
+    }
+
+    fn with_policer(network: N, pace: Pace, policer: Option<&PortPolicer>) -> Self {
         let (mut ports, mut stations) = (Vec::new(), Vec::new());
         for name in ["left", "right"] {
             let [(tx, rx), station] = loopback::pair(64);
-            ports.push(Port { name: name.to_owned(), tx, rx, counters: Counters::default() });
+            let (name, counters) = (name.to_owned(), Counters::default());
+            ports.push(Port { name, tx, rx, counters, policer: policer.cloned() });
             stations.push(station);
         }
         Self { forwarder: Forwarder::new(ports, network, 1522, pace).unwrap(), stations: stations.try_into().unwrap() }
@@ -280,4 +286,55 @@ fn an_ideal_queue_forwards_a_frame_when_its_service_ends_and_counts_each_frame_t
     assert!(start.elapsed() >= Duration::from_millis(999));
     assert_eq!(bench.counters(0).received, 5);
     assert!(bench.counters(0).dropped(Cause::QueueFull) <= 4);
+}
+
+/// A cross-connect with a policer at each port whose buckets hold 3 frames and 2 frames, and hardly fill.
+fn policed(color_mode: ColorMode, marks: bool, pace: Pace) -> Bench<CrossConnect> {
+    let profile = BandwidthProfile { cir_bps: 1, cbs_bytes: 3 * 64, eir_bps: 1, ebs_bytes: 2 * 64, is_coupled: false };
+    let policer = PortPolicer::new(&profile, color_mode, marks);
+    Bench::with_policer(CrossConnect { addresses: [None, None] }, pace, Some(&policer))
+}
+
+#[test]
+fn each_port_has_a_policer_of_its_own_that_drops_red_frames() {
+    let frame = ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64));
+    let mut bench = policed(ColorMode::Blind, false, Pace::VNF);
+    for port in [0, 1] {
+        let passed: Vec<Vec<u8>> = (0..8).flat_map(|_| bench.send(port, &frame)[1 - port].clone()).collect();
+        assert_eq!(passed, vec![frame.clone(); 5]);
+        let counters = bench.counters(port);
+        assert_eq!((counters.received, counters.dropped(Cause::OutOfProfile)), (8, 3));
+    }
+}
+
+#[test]
+fn a_policer_marks_frames_and_reads_marks_in_aware_mode() {
+    let frame = |dscp: u8| {
+        let mut packet = ipv4("198.19.7.7", 64);
+        (packet[1], packet[10], packet[11]) = (dscp << 2, 0, 0);
+        let sum = checksum::finish(checksum::sum(&packet[..20]));
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        ethernet(LEFT, HOST, 0x0800, &packet)
+    };
+    let [best_effort, green, yellow] = [0, 10, 12].map(frame);
+    for (color_mode, arriving, expected) in [
+        (ColorMode::Blind, &best_effort, vec![&green, &green, &green, &yellow, &yellow]),
+        (ColorMode::Blind, &yellow, vec![&green, &green, &green, &yellow, &yellow]),
+        (ColorMode::Aware, &green, vec![&green, &green, &green, &yellow, &yellow]),
+        (ColorMode::Aware, &yellow, vec![&yellow, &yellow]),
+    ] {
+        let mut bench = policed(color_mode, true, Pace::VNF);
+        let passed: Vec<Vec<u8>> = (0..6).flat_map(|_| bench.send(0, arriving)[1].clone()).collect();
+        assert_eq!(passed.iter().collect::<Vec<_>>(), expected, "{color_mode:?}");
+    }
+}
+
+#[test]
+fn frames_that_a_policer_drops_take_no_place_in_the_ideal_queue() {
+    let frame = ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64));
+    let pace = Pace { frame_time: Duration::from_secs(60), buffer_frames: Some(4), ..Pace::VNF };
+    let mut bench = policed(ColorMode::Blind, false, pace);
+    (0..8).for_each(|_| drop(bench.send(0, &frame)));
+    let counters = bench.counters(0);
+    assert_eq!((counters.dropped(Cause::OutOfProfile), counters.dropped(Cause::QueueFull)), (3, 1));
 }

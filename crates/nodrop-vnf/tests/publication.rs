@@ -10,7 +10,7 @@ fn every_counter_is_published_before_the_first_frame() {
     let (mut ports, mut stations) = (Vec::new(), Vec::new());
     for name in ["trunk", "access"] {
         let [(tx, rx), station] = loopback::pair(64);
-        ports.push(Port { name: name.to_owned(), tx, rx, counters: Counters::default() });
+        ports.push(Port { name: name.to_owned(), tx, rx, counters: Counters::default(), policer: None });
         stations.push(station);
     }
     let switch = EdgeSwitch::new(vec![EdgePort::Trunk, EdgePort::Access { trunk: 0, vlan: Some(7), mac: None }]);

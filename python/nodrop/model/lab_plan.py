@@ -4,9 +4,9 @@ from pydantic import Field
 
 from nodrop.model.base import Value
 from nodrop.model.bras import BrasTables
-from nodrop.model.choices import AntagonistKind, InstanceSelection, Networks, PageKind, SutKind, VnfBackend
+from nodrop.model.choices import AntagonistKind, ColorMode, InstanceSelection, Networks, PageKind, SutKind, VnfBackend
 from nodrop.model.cloud import LoopbackForwarder
-from nodrop.units import format_bytes, format_count, format_pps
+from nodrop.units import format_bps, format_bytes, format_count, format_pps
 
 
 class Route(Value):
@@ -147,6 +147,29 @@ class CloudShape(Value):
         return self.forwarder in ("vnf-l3", "vpp")
 
 
+class Policer(Value):
+    """The policer of a port: a bandwidth profile after MEF 10. Rates count from destination MAC address to FCS."""
+
+    cir_bps: int = Field(ge=0)
+    """Committed information rate."""
+    cbs_bytes: int = Field(ge=0)
+    """Committed burst size."""
+    eir_bps: int = Field(default=0, ge=0)
+    """Excess information rate."""
+    ebs_bytes: int = Field(default=0, ge=0)
+    """Excess burst size."""
+    is_coupled: bool = False
+    """Whether committed tokens beyond the committed burst size become excess tokens."""
+    color_mode: ColorMode = "blind"
+    marks_frames: bool = False
+    """Whether it writes the color of each frame into its header."""
+
+    @property
+    def frame_bytes_max(self) -> int:
+        """Largest frame for which each bucket in use can hold enough tokens."""
+        return min(size for size in (self.cbs_bytes, self.ebs_bytes) if size)
+
+
 class LabPlan(Value):
     """The private lab: tester ports and SUT in separate namespaces, connected by veth pairs.
 
@@ -185,6 +208,8 @@ class LabPlan(Value):
     """Limit of the frames per second that a loopback VNF forwards; None: no limit."""
     sut_buffer_count: int | None = Field(default=None, ge=1)
     """Frames that the ideal queue of such a VNF holds; None: it waits between frames instead."""
+    sut_policer: Policer | None = None
+    """Policer at each port of a loopback VNF; None: it forwards all frames."""
     trunk_queue_slots: int = Field(default=4096, ge=64)
     """Frames that an edge switch can queue for its trunk."""
     sut_table_bytes: int | None = Field(default=None, ge=64)
@@ -282,4 +307,10 @@ class LabPlan(Value):
         table = f" with a table of {format_bytes(self.sut_table_bytes)}" if self.sut_table_bytes else ""
         capacity = f" held to {format_pps(self.sut_capacity_pps)}" if self.sut_capacity_pps else ""
         capacity += f" with a buffer of {format_count(self.sut_buffer_count, 'frame')}" if self.sut_buffer_count else ""
-        return f"{kind}{instances}{subscribers}{via}{table}{capacity}{line}{routers}{chains}{shared}"
+        policer = f" policed to {_format_rates(self.sut_policer)}" if self.sut_policer else ""
+        return f"{kind}{instances}{subscribers}{via}{table}{policer}{capacity}{line}{routers}{chains}{shared}"
+
+
+def _format_rates(policer: Policer) -> str:
+    rates = (policer.cir_bps, "committed"), (policer.eir_bps, "excess")
+    return " and ".join(f"{format_bps(rate_bps)} {kind}" for rate_bps, kind in rates if rate_bps)

@@ -28,6 +28,7 @@ from nodrop.plan import addressing
 from nodrop.plan.bras import check_lab_tables, plan_tables
 from nodrop.plan.chain_ends import ChainEnd, find_tester_mac, plan_chain_ends
 from nodrop.plan.chain_networks import SIDES, WITHOUT_EDGE_SWITCH, choose_networks, plan_vlans
+from nodrop.plan.policer import plan_policer
 from nodrop.plan.resolvers import TesterPorts
 from nodrop.rates import FixedRate, parse_rate
 from nodrop.units import format_bytes, format_count, format_pps
@@ -84,6 +85,7 @@ def plan_private_lab(config: Config, available: Sequence[int], largest: int, tes
         sut_queue_slots=config.vnf.queue_slots or _compute_queue_slots(config.chains),
         sut_capacity_pps=config.vnf.capacity,
         sut_buffer_count=config.vnf.buffer,
+        sut_policer=plan_policer(config, largest),
         sut_table_bytes=config.vnf.table,
         sut_pages=config.vnf.pages,
         sut_memory_node=config.vnf.memory_node,
@@ -126,6 +128,16 @@ def check_persistent_lab(config: Config, existing: LabPlan, largest: int) -> Lab
         raise ConfigError(
             f"vnf.capacity: lab {config.lab} has another limit or none ({format_pps(config.vnf.capacity)}); remove "
             "vnf.capacity, or bring up another lab with it"
+        )
+    if plan_policer(config, largest) not in (None, existing.sut_policer):
+        raise ConfigError(
+            f"vnf.policer: lab {config.lab} has another policer or none; remove vnf.policer, or bring up another lab "
+            "with it"
+        )
+    if existing.sut_policer and largest > existing.sut_policer.frame_bytes_max:
+        raise ConfigError(
+            f"frame_bytes: too large for the policer of lab {config.lab} ({largest}, at most "
+            f"{existing.sut_policer.frame_bytes_max}); use smaller frames, or bring up another lab"
         )
     if config.antagonist.kind != "none":
         raise ConfigError(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nodrop.errors import StageError
 from nodrop.model.bras import BrasTables
-from nodrop.model.lab_plan import Balancer, EdgeSwitch, Forwarder, LabPlan
+from nodrop.model.lab_plan import Balancer, EdgeSwitch, Forwarder, LabPlan, Policer
 from nodrop.stage.sut_process import SutChild, stop_all
 from nodrop.system.json_child import LineReader, parse_object
 from nodrop.system.native_binaries import find_binary
@@ -116,7 +116,8 @@ def _build_vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> l
     capacity = () if plan.sut_capacity_pps is None else ("--capacity", f"{plan.sut_capacity_pps:g}")
     if plan.sut_buffer_count is not None:
         capacity = (*capacity, "--buffer", str(plan.sut_buffer_count))
-    return [*arguments, *_list_common_arguments(plan, forwarder), *_list_memory_arguments(plan), *capacity]
+    policer = _list_policer_arguments(plan.sut_policer) if plan.sut_policer else ()
+    return [*arguments, *_list_common_arguments(plan, forwarder), *_list_memory_arguments(plan), *capacity, *policer]
 
 
 def _build_edge_arguments(plan: LabPlan, edge: EdgeSwitch, sut_pid: int) -> list[str]:
@@ -160,6 +161,17 @@ def _list_memory_arguments(plan: LabPlan) -> Iterator[str]:
         yield from ("--table", str(plan.sut_table_bytes))
     if plan.sut_memory_node is not None:
         yield from ("--memory-node", str(plan.sut_memory_node))
+
+
+def _list_policer_arguments(policer: Policer) -> Iterator[str]:
+    yield from ("--cir", str(policer.cir_bps), "--cbs", str(policer.cbs_bytes))
+    yield from ("--eir", str(policer.eir_bps), "--ebs", str(policer.ebs_bytes))
+    if policer.is_coupled:
+        yield "--coupling"
+    if policer.color_mode == "aware":
+        yield "--color-aware"
+    if policer.marks_frames:
+        yield "--mark"
 
 
 def _list_forwarder_arguments(plan: LabPlan, forwarder: Forwarder) -> Iterator[str]:

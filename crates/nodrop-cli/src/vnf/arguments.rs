@@ -9,8 +9,9 @@ use ipnet::IpNet;
 use nodrop_port::PortError;
 use nodrop_port::memory::{Memory, Pages};
 use nodrop_vnf::{
-    Balancer as BalancerNetwork, BrasProfile, FLOW_ENTRY_BYTES, HealthCheck, MoveSchedule, NEXT_HOPS_MAX, Neighbor,
-    Pace, ROUTES_MAX, SUBSCRIBERS_MAX, Selection, TagPlan, TtlHandling, Withdrawal,
+    Balancer as BalancerNetwork, BandwidthProfile, BrasProfile, ColorMode, FLOW_ENTRY_BYTES, HealthCheck, MoveSchedule,
+    NEXT_HOPS_MAX, Neighbor, Pace, PortPolicer, ROUTES_MAX, SUBSCRIBERS_MAX, Selection, TagPlan, TtlHandling,
+    Withdrawal,
 };
 use nodrop_wire::MacAddr;
 
@@ -73,6 +74,8 @@ pub struct CommonArguments {
     /// the others leave.
     #[arg(long, value_name = "FRAMES", requires = "capacity", value_parser = clap::value_parser!(u32).range(1..))]
     buffer: Option<u32>,
+    #[command(flatten)]
+    policer: PolicerArguments,
     /// Size of a per-flow table that each frame reads and writes; none by default.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(FLOW_ENTRY_BYTES as u64..=1 << 40))]
     table: Option<u64>,
@@ -83,6 +86,40 @@ pub struct CommonArguments {
     #[arg(long, value_name = "NODE")]
     pub(super) memory_node: Option<usize>,
 }
+
+/// Bandwidth profile (MEF 10) of the frames that each port receives; the others are dropped.
+#[derive(Args)]
+struct PolicerArguments {
+    /// Committed information rate, counted from destination MAC address to FCS; by default there is no policer.
+    #[arg(long, value_name = "BPS")]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=RATE_MAX_BPS))]
+    cir: Option<u64>,
+    /// Committed burst size.
+    #[arg(long, value_name = "BYTES", requires = "cir", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=BURST_MAX_BYTES))]
+    cbs: u64,
+    /// Excess information rate.
+    #[arg(long, value_name = "BPS", requires = "cir", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=RATE_MAX_BPS))]
+    eir: u64,
+    /// Excess burst size.
+    #[arg(long, value_name = "BYTES", requires = "cir", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=BURST_MAX_BYTES))]
+    ebs: u64,
+    /// Coupling flag: tokens beyond the committed burst size become excess tokens.
+    #[arg(long, requires = "cir")]
+    coupling: bool,
+    /// Take frames that arrive yellow, by DEI or DSCP AF12, as yellow.
+    #[arg(long, requires = "cir")]
+    color_aware: bool,
+    /// Write the color of each frame as DEI if it has a VLAN tag, else as DSCP AF11 or AF12.
+    #[arg(long, requires = "cir")]
+    mark: bool,
+}
+
+/// Highest rate and longest burst of a bandwidth profile.
+const RATE_MAX_BPS: u64 = 1_000_000_000_000;
+const BURST_MAX_BYTES: u64 = 1_000_000_000;
 
 /// Parse a rate from one frame per minute to one per nanosecond.
 fn parse_capacity(text: &str) -> Result<f64, String> {
@@ -111,6 +148,15 @@ impl CommonArguments {
         let error =
             || option_error("--table", format!("the kernel cannot allocate {bytes} bytes; use a smaller table"));
         Memory::new(bytes as usize, self.pages()).map(Some).ok_or_else(error)
+    }
+
+    /// Return the policer of each port, if requested.
+    pub(super) fn policer(&self) -> Option<PortPolicer> {
+        let PolicerArguments { cir, cbs, eir, ebs, coupling, color_aware, mark } = self.policer;
+        let profile =
+            BandwidthProfile { cir_bps: cir?, cbs_bytes: cbs, eir_bps: eir, ebs_bytes: ebs, is_coupled: coupling };
+        let color_mode = if color_aware { ColorMode::Aware } else { ColorMode::Blind };
+        Some(PortPolicer::new(&profile, color_mode, mark))
     }
 
     /// Return the scheduling of a VNF on this back end.

@@ -247,22 +247,20 @@ fn forward_with(
     control: impl FnOnce() + Send + 'static,
 ) -> Result<(), PortError> {
     match common.backend {
-        Backend::AfPacket => {
-            serve(open(interfaces, |port| open_packet(port, common))?, network, common, pace, table, control)
-        }
-        Backend::AfXdp => {
-            serve(open(interfaces, |port| open_xdp(port, common))?, network, common, pace, table, control)
-        }
+        Backend::AfPacket => serve(open(interfaces, common, open_packet)?, network, common, pace, table, control),
+        Backend::AfXdp => serve(open(interfaces, common, open_xdp)?, network, common, pace, table, control),
     }
 }
 
 fn open<T, R>(
     interfaces: &[Interface],
-    half: impl Fn(&Interface) -> Result<(T, R), PortError>,
+    common: &CommonArguments,
+    open_port: impl Fn(&Interface, &CommonArguments) -> Result<(T, R), PortError>,
 ) -> Result<Vec<Port<T, R>>, PortError> {
     let port = |interface: &Interface| {
-        let (tx, rx) = half(interface)?;
-        Ok(Port { name: interface.name.clone(), tx, rx, counters: Counters::default() })
+        let (tx, rx) = open_port(interface, common)?;
+        let (name, counters, policer) = (interface.name.clone(), Counters::default(), common.policer());
+        Ok(Port { name, tx, rx, counters, policer })
     };
     interfaces.iter().map(port).collect()
 }
