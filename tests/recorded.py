@@ -1,7 +1,6 @@
 """Recorded searches over simulated systems under test: run, stored, read back."""
 
 import contextlib
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,14 @@ from tests.running import Listener, make_environment, make_plan
 from nodrop import store
 from nodrop.errors import SearchTimeoutError
 from nodrop.model.event import RunDone
+from nodrop.model.profiles import PRESCRIBED_SEARCHES
 from nodrop.model.result import RunResult
 from nodrop.run.execute import execute
 from nodrop.search import ALGORITHMS
 from nodrop.simulation import Sut, SutFunction
 
-SEARCHES = [name for name, (module, _) in ALGORITHMS.items() if importlib.util.find_spec(f"nodrop.search.{module}")]
+SEARCHES = [name for name in ALGORITHMS if name not in PRESCRIBED_SEARCHES]
+"""Searches whose result is a load."""
 PAUSE_S = 0.5
 """Between trials, in `at_its_pace`."""
 

@@ -11,6 +11,7 @@ from nodrop.cli.choice import Choice
 from nodrop.cli.search_options import parse_key_value
 from nodrop.errors import ConfigError, GeneratorError
 from nodrop.model.choices import AlgorithmName
+from nodrop.model.profiles import PRESCRIBED_SEARCHES
 
 EPILOG = """
 \b
@@ -24,17 +25,20 @@ The protocol, one JSON object per line (docs/reference/stdio.md):
 Exit codes: 0 result sent, 2 failure sent, 4 the other program closed the connection.
 """
 
+LOAD_SEARCHES = tuple(name for name in get_args(AlgorithmName) if name not in PRESCRIBED_SEARCHES)
+"""Searches whose result is a load; the others are tests."""
+
 
 @click.command(epilog=EPILOG, short_help="Search with a custom measurer.")
 @click.option("--stdio", is_flag=True, help="Request trials on standard output, read outcomes from standard input.")
 @click.option(
     "--search",
     "algorithm",
-    type=Choice(get_args(AlgorithmName)),
+    type=Choice(LOAD_SEARCHES),
     metavar="NAME",
     default="nodrop",
     show_default=True,
-    help=f"Search algorithm: {', '.join(get_args(AlgorithmName))}.",
+    help=f"Search algorithm: {', '.join(LOAD_SEARCHES)}.",
 )
 @click.option(
     "--goal", "goals", metavar="LABEL=RATIO", multiple=True, help="Goal: label and loss ratio, e.g. PDR=0.5%."

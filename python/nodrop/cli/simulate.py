@@ -9,7 +9,7 @@ from nodrop.cli.completion_types import DIR, FILE
 from nodrop.cli.search_options import collect_overrides, multi_search_options
 from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName
-from nodrop.model.profiles import TIME_LIMITED_SEARCHES
+from nodrop.model.profiles import PRESCRIBED_SEARCHES, TIME_LIMITED_SEARCHES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,6 +93,7 @@ def _simulate(flags: dict[str, Any]) -> int:
         open_stage=lambda _plan, _run_id, _on_progress: NullStage(_format_sut_name(name, parameters, seed)),
         open_generator=lambda _plan, _stage: measurer,
         clock=lambda: measurer.now_s,
+        rest=measurer.rest,
     )
     return measure(
         [plan],
@@ -132,7 +133,11 @@ def _compare(flags: dict[str, Any]) -> int:
 
     parameters = _parse_parameters(flags)
     suts = {name: partial(create, name, parameters=parameters) for name in flags["suts"] or SUTS}
-    algorithms = flags["algorithm"] or [name for name in get_args(AlgorithmName) if name not in TIME_LIMITED_SEARCHES]
+    without_loads = [name for name in flags["algorithm"] if name in PRESCRIBED_SEARCHES]
+    if without_loads:
+        raise ConfigError(f"--search: {without_loads[0]} finds no load to compare; remove it, or --compare")
+    others = TIME_LIMITED_SEARCHES | PRESCRIBED_SEARCHES
+    algorithms = flags["algorithm"] or [name for name in get_args(AlgorithmName) if name not in others]
     searches = {name: _make_plan(flags, name).search for name in algorithms}
     print_benchmark(searches, suts, range(flags["seed"], flags["seed"] + flags["seeds"]), flags["json_file"])
     return 0

@@ -53,6 +53,8 @@ class Lookahead:
             trial: its next trial.
             started_s: time since the start of the search.
         """
+        if not intervals:  # bursts bound no load
+            return TrialPreview()
         deadline_s = time.process_time() + BUDGET_S
         sut = MinimalSut(self._plan, intervals, _find_forwarding_rate(self._outcomes))
         overload = SteadyLossSut(sut.overload_ratio(trial.intended_load_pps))

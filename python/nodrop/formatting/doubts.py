@@ -11,6 +11,11 @@ DOUBTS: Mapping[str, tuple[str, ...]] = {
         "client may use the server",
         "stopped early on request",
     ),
+    "burst_fast": (
+        "up to {ahead_count:frame_count} of the burst left ahead of its rate, which may be why it lost some",
+    ),
+    "burst_rate": ("the tester sends bursts at {rate_pps:pps}, the line rate is {required_pps:pps} each way",),
+    "burst_slow": ("the tester stalled: the burst left at {rate_pps:pps} instead of {required_pps:pps}",),
     "clock_jump": (
         "the wall clock was set by {jump_s:duration} during the trial; latency and times may be off by as much",
     ),

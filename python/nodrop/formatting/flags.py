@@ -26,6 +26,15 @@ def _make_host_check_templates() -> Iterator[str]:
 
 FLAGS: Mapping[str, tuple[str, ...]] = {
     "buffer": ("The SUT buffers about {frames:frames} frames ({seconds:ms} at its capacity).",),
+    "burst-length": (
+        "The longest burst without loss at {rate_pps:load} has {frame_count:.1f} frames each way: {lowest_count:count} "
+        "to {highest_count:count} in {repeat_count} repeats, standard deviation {deviation_count:.1f}.",
+        "The longest burst without loss at {rate_pps:load} has {frame_count:.0f} frames each way.",
+    ),
+    "burst-limit": (
+        "The longest burst allowed passes at {rate_pps:load}: {frame_count:frame_count} each way, {seconds:duration}. "
+        "Longer ones may pass; raise search.burst_max.",
+    ),
     "contradictory-goals": (
         "{strict_goal} allows less loss than {goal} and still has a higher bound: this search judges each goal by "
         "itself.",
@@ -76,6 +85,12 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
         "A trial at {met_pps:load} met {goal}, which contradicts its bounds: this search never reconsiders a bound.",
         "A trial at {missed_pps:load} did not meet {goal}, which contradicts its bounds: this search never reconsiders "
         "a bound.",
+    ),
+    "loss-rates": (
+        "At the highest load, {highest_pps:load}, {loss_ratio:ratio} of the frames sent were lost; from "
+        "{clean_pps:load} down, two successive trials lost none.",
+        "At the highest load, {highest_pps:load}, {loss_ratio:ratio} of the frames sent were lost; no two successive "
+        "trials lost none.",
     ),
     "met-at-max-load": ("The goal is met at the highest load allowed, {load_pps:load}.",),
     "mixed-trial-durations": (

@@ -32,6 +32,18 @@ REASONS: Mapping[str, tuple[str, ...]] = {
         "than {epsilon_ratio:width}",
     ),
     "mrr": ("trial {number} of {count} at the highest load, whose forwarding rate is the result",),
+    # frame-loss-rate, back-to-back
+    "loss-step": ("loss at {share_ratio:ratio} of the highest load",),
+    "burst-longest": ("repeat {repeat}: the longest burst allowed comes first, {frame_count:frame_count} each way",),
+    "burst-halve": (
+        "repeat {repeat}: {frame_count:frame_count}, between {low_count:count} that passed and {high_count:count} that "
+        "did not",
+    ),
+    "burst-verify": (
+        "repeat {repeat}: {frame_count:frame_count} lost {lost_count:count}; trial {number} shows whether the loss "
+        "recurs",
+    ),
+    "burst-confirm": ("repeat {repeat}: {frame_count:frame_count}, the longest burst that passed, must pass again",),
     # mlrsearch-01, mlrsearch-03, mlrsearch-rfc9971: initial trials
     "forwarding-rate-of-highest": ("the forwarding rate at the highest load shows the order of magnitude",),
     "at-forwarding-rate": ("{forwarded_pps:load} came back of {load_pps:load}: measuring at that rate",),

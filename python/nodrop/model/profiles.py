@@ -9,6 +9,12 @@ DEFAULT_ALGORITHM: AlgorithmName = "nodrop"
 TIME_LIMITED_SEARCHES: frozenset[AlgorithmName] = frozenset({"plrsearch"})
 """Searches that always use the entire time limit; reaching it is not a failure."""
 
+BACK_TO_BACK: AlgorithmName = "back-to-back"
+PRESCRIBED_SEARCHES: frozenset[AlgorithmName] = frozenset({"frame-loss-rate", BACK_TO_BACK})
+"""Tests of RFC 2544 whose trials are prescribed: no profile limits their time."""
+PRESCRIBED_MAX_S = 604_800.0
+"""Time limit of these if no key sets one."""
+
 
 class SearchProfile(NamedTuple):
     """Defaults of the `search` and `latency` keys."""

@@ -55,9 +55,11 @@ class SearchPlan(Value):
     joint: bool = True
     """binary: whether trials for one goal count for the others."""
     verify_trial_count: int = Field(default=2, ge=1)
-    """binary-loss-verification: trials at a load before its loss counts, the first included (TST 009 max(r))."""
+    """binary-loss-verification, back-to-back: trials at a load before its loss counts, the first included (TST 009
+    max(r))."""
     verify_lost_count: int | None = Field(default=None, ge=0)
-    """binary-loss-verification: least loss, in frames, that is not verified (TST 009 z); None: always verified."""
+    """binary-loss-verification, back-to-back: least loss, in frames, that is not verified (TST 009 z); None: always
+    verified."""
     load_epsilon_ratio: float = Field(default=0.001, gt=0, lt=1)
     """nfvbench: share of the line rate, `max_load_pps`, at which the range is narrow enough."""
     trial_count: int = Field(default=10, ge=1)
@@ -66,8 +68,23 @@ class SearchPlan(Value):
     """plrsearch: duration of the first trial, in duration increments."""
     duration_increment_s: float = Field(default=0.1, gt=0)
     """plrsearch: increase of the duration from trial to trial."""
+    load_step_ratio: float = Field(default=0.1, ge=0.001, le=0.1)
+    """frame-loss-rate: difference between two loads, as a share of the highest."""
+    direction_count: int = Field(default=1, ge=1)
+    """back-to-back: directions, each of which sends the burst at the same rate."""
+    burst_max_s: float = Field(default=2.0, ge=0.01, le=30)
+    """back-to-back: sending time of the longest burst."""
+    burst_rest_s: float = Field(default=2.0, ge=0)
+    """back-to-back: least time without traffic before a burst (RFC 9004 section 5.4: 2 s)."""
+    burst_repeat_count: int = Field(default=50, ge=1)
+    """back-to-back: searches of the longest burst (RFC 2544 section 26.4: at least 50)."""
     earlier: tuple["EarlierGoal", ...] = ()
     """nodrop: bounds of an earlier search of the same SUT, to start from."""
+
+    @property
+    def direction_load_pps(self) -> float:
+        """The highest load of each direction, where all have the same."""
+        return self.max_load_pps / self.direction_count
 
     def fit_trial(self, trial: Trial, started_s: float) -> Trial | None:
         """Return the trial if the remaining time allows it, by nodrop's own search also a shorter one; else None.

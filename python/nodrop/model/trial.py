@@ -83,6 +83,11 @@ class Trial(Value):
     load_phases: tuple[LoadPhase, ...] = ()
     """Loads that differ from it, from the begin of the trial; empty: none."""
     duration_s: float = Field(gt=0)
+    burst: bool = False
+    """Whether it is a burst: each port sends exactly the intended frames, back to back at this load, and one that falls
+    behind moves its timetable instead of catching up. RFC 9004 section 5, RFC 2544 section 26.4."""
+    rest_s: float = Field(default=0.0, ge=0)
+    """Time without traffic before it."""
     stop: StopRule | None = None
     extension_max_s: float | None = Field(default=None, ge=0)
     """Longest time by which disturbed time may extend the trial; None: `EXTENSION_MAX_RATIO` of its duration."""
@@ -184,6 +189,11 @@ class StreamCounts(Value):
     """The runs in time, in a trial with events; fewer than `loss_runs` counts if there are very many."""
     arrival_gap_max_ns: int = 0
     """Longest time between two arrivals."""
+    first_arrival_ns: int | None = None
+    """Time of the first arrival, in nanoseconds since the first frame of the trial was due. None unless the trial is a
+    burst, and if no frame arrived."""
+    last_arrival_ns: int | None = None
+    """The same of the last arrival."""
     change_sequences: tuple[int, ...] = ()
     """Sequence number of its next frame at the begin of each load phase but the first."""
 
@@ -215,17 +225,35 @@ class Stall(Value):
     """Start of the longest stall, since the first frame was due."""
 
 
+class BurstTimes(Value):
+    """Timing of the frames that one port sent in a burst (RFC 9004 section 5): whether it left as intended."""
+
+    first_sent_ns: int
+    """Time at which its first frame was sent, in nanoseconds since the first frame of the trial was due."""
+    last_sent_ns: int
+    """The same of its last frame."""
+    gap_max_ns: int
+    """Longest time between two consecutive frames."""
+    ahead_max_count: int
+    """Largest number of frames ahead of the intended load: the longest queue of them if it is emptied at that load,
+    without the frame that is leaving it."""
+    shift_ns: int
+    """Time by which the timetable moved because the sender was held up."""
+
+
 class SenderTimes(Value):
     """Timing of the frames sent by one port."""
 
     port: int
     lateness: TimeSummary | None
-    """Actual minus intended send time."""
+    """Actual minus intended send time, that of a burst in its moved timetable."""
     gaps: TimeSummary | None
     """Time between two frames; frames of a batch share its time evenly."""
     stalls: Stall | None
     unsent_count: int
     """Frames overdue for longer than the sender may catch up, and therefore never sent."""
+    burst: BurstTimes | None = None
+    """None unless the trial is a burst."""
 
 
 class DisturbedTime(Value):
@@ -350,9 +378,9 @@ class Doubt(Message):
     """A reason to distrust a trial, with the value and the limit that it exceeds."""
 
     code: str
-    """aborted, clock_jump, counters_frozen, cpu_steal, cpu_throttled, disturbed, engine_died, generator_gone, held_up,
-    misdelivered, offered_short, queue_full, receiver_starved, sender_drops, sender_late, sender_stalled,
-    stopped_for_late, sut_preempted, tester_busy, tester_drops, tester_preempted"""
+    """aborted, burst_fast, burst_rate, burst_slow, clock_jump, counters_frozen, cpu_steal, cpu_throttled, disturbed,
+    engine_died, generator_gone, held_up, misdelivered, offered_short, queue_full, receiver_starved, sender_drops,
+    sender_late, sender_stalled, stopped_for_late, sut_preempted, tester_busy, tester_drops, tester_preempted"""
     verdict: ValidityStatus
     """Status of the trial because of this reason alone."""
 
@@ -392,7 +420,7 @@ class TrialResult(Value):
     started_at: str
     """UTC, ISO 8601."""
     duration_s: float
-    """Time of sending; shorter than requested if the stop rule fired."""
+    """Time of sending; shorter than requested if the stop rule fired, longer if the sender of a burst was held up."""
     stopped_early: bool
     stopped_by: StopClause | None = None
     """The clause of the stop rule that ended it."""

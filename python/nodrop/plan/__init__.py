@@ -13,7 +13,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.plan import LatencyPlan, LatencyPoint, Plan
-from nodrop.model.profiles import PROFILES
+from nodrop.model.profiles import BACK_TO_BACK, PRESCRIBED_SEARCHES, PROFILES
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
@@ -26,7 +26,7 @@ from nodrop.plan.lab import check_lab, check_persistent_lab, list_lab_warnings, 
 from nodrop.plan.neighbors import plan_neighbors
 from nodrop.plan.pcap_files import ReplayInput, find_replay, plan_capture
 from nodrop.plan.resolvers import NO_RESOLVERS, Resolvers, find_tester_ports
-from nodrop.plan.search import check_expectations, plan_search, read_warm_start
+from nodrop.plan.search import check_bursts, check_expectations, plan_search, read_warm_start
 from nodrop.plan.shipping import plan_shipping
 from nodrop.plan.time_allotment import list_budget_warnings
 from nodrop.plan.traffic import list_traffic_warnings, plan_traffic
@@ -92,7 +92,8 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
     if not config.lab:
         path = path._replace(lab=fit_lab(config, path.lab, backend))
     search = _plan_search(config, path, traffic, resolvers)
-    latency = _plan_latency(config, search.goals, is_searching=not fixed and not config.no_traffic)
+    finds_loads = not fixed and not config.no_traffic and search.algorithm not in PRESCRIBED_SEARCHES
+    latency = _plan_latency(config, search.goals, is_searching=finds_loads)
     check_expectations(config, search.goals, latency, is_fixed=bool(fixed))
     plan = Plan(
         **{key: getattr(config, key) for key in COPIED_KEYS},
@@ -159,7 +160,11 @@ def _plan_search(config: Config, path: _Path, traffic: Traffic, resolvers: Resol
     earlier = read_warm_start(name, resolvers.find_result(name), path.lab.sut_text, traffic) if name else ()
     ratios = traffic.direction_ratios.values()
     max_load_pps = compute_line_rate_pps(traffic.largest_frame_bytes, path.link_speed_bps) / max(ratios)
-    return plan_search(config, math.ceil(1 / min(ratios) - 1e-9), max_load_pps, earlier)
+    plan = plan_search(config, math.ceil(1 / min(ratios) - 1e-9), max_load_pps, earlier)
+    if plan.algorithm != BACK_TO_BACK:
+        return plan
+    check_bursts(config, traffic)
+    return plan.replace(direction_count=len(ratios))
 
 
 def _plan_latency(config: Config, goals: tuple[Goal, ...], *, is_searching: bool) -> LatencyPlan:

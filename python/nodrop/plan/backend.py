@@ -10,6 +10,7 @@ from nodrop.model.engine_plan import EnginePlan, are_on_interfaces
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Ethernet, Ipv4, Udp, Vlan
 from nodrop.model.plan import FixedRatePlan
+from nodrop.model.profiles import BACK_TO_BACK
 from nodrop.model.traffic import IncrementedValues, Stream, Traffic
 from nodrop.plan.frame_sizes import find_max_frame_bytes
 from nodrop.plan.lab import VNF_SUTS, check_core
@@ -59,7 +60,8 @@ def choose_backend(
     if requested != "auto":
         return requested
     changes_load = fixed is not None and bool(fixed.load_phases)
-    if not _fits_xdp_program(traffic) or config.lab or changes_load:
+    has_bursts = config.search.algorithm == BACK_TO_BACK
+    if not _fits_xdp_program(traffic) or config.lab or changes_load or has_bursts:
         return "af_packet"
     if config.sut == "xdp":
         return "xdp_live"

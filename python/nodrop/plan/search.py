@@ -10,10 +10,19 @@ from nodrop.model.choices import AlgorithmName
 from nodrop.model.expectation import Expectation, parse_expectation
 from nodrop.model.goal import Goal
 from nodrop.model.plan import LatencyPlan
-from nodrop.model.profiles import DEFAULT_ALGORITHM, PROFILES, TIME_LIMITED_SEARCHES, SearchProfile
+from nodrop.model.profiles import (
+    BACK_TO_BACK,
+    DEFAULT_ALGORITHM,
+    PRESCRIBED_MAX_S,
+    PRESCRIBED_SEARCHES,
+    PROFILES,
+    TIME_LIMITED_SEARCHES,
+    SearchProfile,
+)
 from nodrop.model.result import RunResult
 from nodrop.model.search_plan import GOAL_ATTRIBUTE_SEARCHES, EarlierGoal, SearchPlan, check_goal_attributes
 from nodrop.model.traffic import Traffic
+from nodrop.rates import ROUNDING_TOLERANCE
 from nodrop.units import format_ratio, format_seconds
 
 ALGORITHM_OPTIONS = {
@@ -25,10 +34,16 @@ ALGORITHM_OPTIONS = {
     "verify_lost_count": "verify_lost_count",
     "load_epsilon": "load_epsilon_ratio",
     "trial_count": "trial_count",
+    "load_step": "load_step_ratio",
+    "burst_max": "burst_max_s",
+    "burst_rest": "burst_rest_s",
+    "burst_repeats": "burst_repeat_count",
     "initial_count": "initial_count",
     "duration_increment": "duration_increment_s",
 }
 """Keys that concern a single search, and the plan's names for them; what is not written has the plan's default."""
+BURST_RETRIES = 100
+"""Retries of an invalid burst: most take milliseconds, in which any pause of the tester is too long."""
 RATIOS = frozenset({"exceed_ratio", "width"})
 """Attributes of a goal that are ratios; the others are durations."""
 
@@ -52,6 +67,7 @@ def plan_search(
     algorithm = _default_to(requested.algorithm, profile.algorithm)
     _check_used(config, algorithm)
     final_s = _default_to(requested.final_trial_duration, profile.final_trial_duration_s)
+    longest_s = PRESCRIBED_MAX_S if algorithm in PRESCRIBED_SEARCHES else profile.search_duration_max_s
     options = {
         name: getattr(requested, key) for key, name in ALGORITHM_OPTIONS.items() if getattr(requested, key) is not None
     }
@@ -67,11 +83,11 @@ def plan_search(
         width_ratio=_default_to(requested.width, profile.width_ratio),
         intermediate_phases=_default_to(requested.intermediate_phases, profile.intermediate_phases),
         expansion_coefficient=_default_to(requested.expansion_coefficient, profile.expansion_coefficient),
-        search_duration_max_s=_default_to(
-            requested.budget, _default_to(requested.max_duration, profile.search_duration_max_s)
-        ),
+        search_duration_max_s=_default_to(requested.budget, _default_to(requested.max_duration, longest_s)),
         budgeted=requested.budget is not None or algorithm in TIME_LIMITED_SEARCHES,
-        repeat_invalid=_default_to(requested.repeat_invalid, profile.repeat_invalid),
+        repeat_invalid=_default_to(
+            requested.repeat_invalid, BURST_RETRIES if algorithm == BACK_TO_BACK else profile.repeat_invalid
+        ),
         excludes_disturbed=_excludes_disturbed(config, algorithm),
         overhead_s=profile.overhead_s + config.warm_up,
         earlier=earlier,
@@ -187,6 +203,42 @@ def _find_problem(expectation: Expectation, labels: list[str], latency: LatencyP
     loads = [each.goal_label if each.load_ratio == 1.0 else f"{each.load_ratio:.0%}" for each in points]
     measured = f"write one of @{', @'.join(loads)}" if loads else "remove --no-latency"
     return f"no latency is measured at that load; {measured}"
+
+
+def check_bursts(config: Config, traffic: Traffic) -> None:
+    """Check that the tester can send the same burst in each direction. Raises ConfigError."""
+    ratios = traffic.direction_ratios.values()
+    sizes = {size.frame_bytes for stream in traffic.streams for size in stream.sizes}
+    for is_wrong, key, value, remedy in (
+        (
+            config.generator != "engine",
+            "generator",
+            config.generator,
+            "only nodrop's engine times bursts; write engine",
+        ),
+        (traffic.pattern.kind != "flat", "pattern.kind", traffic.pattern.kind, "a burst has a steady rate; write flat"),
+        (
+            config.engine.backend == "xdp_live",
+            "engine.backend",
+            "xdp_live",
+            "an XDP program cannot time bursts; write auto or af_packet",
+        ),
+        (
+            max(ratios) > min(ratios) * (1 + ROUNDING_TOLERANCE),
+            "traffic",
+            " and ".join(format_ratio(ratio) for ratio in ratios),
+            "the directions have unequal loads, but each sends the same burst; give them equal loads, or write "
+            "bidirectional: false",
+        ),
+        (
+            len(sizes) > 1,
+            "frame_sizes",
+            f"{len(sizes)} sizes",
+            "a burst has frames of one size (RFC 9004 section 5); write one size instead of a mix",
+        ),
+    ):
+        if is_wrong:
+            raise ConfigError(f"{key}: {value} does not fit search.algorithm back-to-back: {remedy}")
 
 
 def read_warm_start(name: str, result: RunResult, sut: str, traffic: Traffic) -> tuple[EarlierGoal, ...]:

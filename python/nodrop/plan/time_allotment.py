@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nodrop.model.goal import Goal
 from nodrop.model.plan import Plan
-from nodrop.model.profiles import TIME_LIMITED_SEARCHES
+from nodrop.model.profiles import PRESCRIBED_SEARCHES, TIME_LIMITED_SEARCHES
 from nodrop.model.search_plan import GOAL_ATTRIBUTE_SEARCHES, SearchPlan
 from nodrop.model.trial import EXTENSION_MAX_RATIO, Trial
 from nodrop.units import format_seconds
@@ -69,7 +69,7 @@ class TimeAllotment(NamedTuple):
 
 def list_budget_warnings(plan: Plan) -> Iterator[str]:
     """Yield a warning if the budget of a run is too short for any SUT, with the shortest budget that can suffice."""
-    if plan.budget_s is None or plan.search.algorithm in TIME_LIMITED_SEARCHES | {"mrr"}:
+    if plan.budget_s is None or plan.search.algorithm in TIME_LIMITED_SEARCHES | PRESCRIBED_SEARCHES | {"mrr"}:
         return
     least_s = math.ceil(_compute_least_budget_s(plan))
     if plan.budget_s < least_s:

@@ -44,6 +44,8 @@ class RunEnvironment(NamedTuple):
     open_generator: Callable[[Plan, Stage], Measurer] = open_generator
     clock: Callable[[], float] = time.monotonic
     """Returns the time that trials take, in seconds."""
+    rest: Callable[[float], None] = time.sleep
+    """Waits between trials, for a time in seconds of that clock."""
     describe_host: Callable[[], HostDescriptor | None] = lambda: None
     """Returns the descriptor of this host, or None where a result does without."""
     begin_cpu_sample: Callable[[], CpuSample] | None = None
@@ -89,7 +91,7 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
                 check_path(stage, generator, recorder, clock, plan.path_check_timeout_s)
             allotment = TimeAllotment.of(plan, recorder.start_s, clock())
             plan = recorder.update_plan(plan.replace(search=allotment.limit_search(plan, clock())))
-            session = Session(plan, stage, generator, watching, recorder, clock, allotment)
+            session = Session(plan, stage, generator, watching, recorder, clock, allotment, environment.rest)
             if plan.fixed and not plan.no_traffic:
                 session.measure_fixed_rate(plan.fixed)
             elif not plan.no_traffic:

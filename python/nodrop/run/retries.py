@@ -24,6 +24,12 @@ DISTURBED_NOTABLE_RATIO = 0.01
 """Share of disturbed time, which is left out, above which a trial says so."""
 DISTURBED_WAIT_S = 60.0
 """Duration of consecutive trials with too little undisturbed time after which the run has no answer."""
+BURST_RATE_MIN_RATIO = 0.99
+"""Least rate of a burst, as a share of the load, at which it counts."""
+BURST_TOO_SLOW_RATIO, BURST_STALL_MAX_S = 0.8, 0.5
+"""Rate below which a burst of at least this duration shows that the tester is too slow: no stall explains it."""
+BURST_AHEAD_MIN, BURST_AHEAD_RATIO = 2, 0.01
+"""Frames ahead of the rate above which a loss may be the tester's: at least so many, and that share of the burst."""
 CULPRITS_MAX = 3
 """Most processes named as the cause of a disturbance."""
 
@@ -45,6 +51,34 @@ def invalidate_tester_stalls(result: TrialResult, plan: SearchPlan, earlier: Seq
     return result.with_doubt(
         Doubt.invalid("held_up", longest_s=longest_s, unsent_count=result.judged_counts.unsent_count)
     )
+
+
+def check_burst(result: TrialResult) -> TrialResult:
+    """Return the trial, with a doubt if it is a burst that did not leave the tester at its rate.
+
+    A slower burst that passes makes a buffer look larger, so the trial is invalid; one that loses frames would lose
+    some at its full rate, too. Frames that left ahead of the rate may be the cause of a loss.
+    """
+    if not result.trial.burst:
+        return result
+    for sender in result.senders:
+        count = sum(stream.offered_count for stream in result.streams if stream.tx_port == sender.port)
+        if sender.burst is None or count < 2:
+            continue
+        intended_count = sum(stream.intended_count for stream in result.streams if stream.tx_port == sender.port)
+        required_pps = intended_count / result.trial.duration_s
+        sent_s = (sender.burst.last_sent_ns - sender.burst.first_sent_ns) / 1e9
+        rate_pps = (count - 1) / sent_s
+        rates = {"rate_pps": rate_pps, "required_pps": required_pps}
+        if rate_pps < BURST_TOO_SLOW_RATIO * required_pps and result.trial.duration_s >= BURST_STALL_MAX_S:
+            return result.with_doubt(Doubt.invalid("burst_rate", **rates))
+        if rate_pps < BURST_RATE_MIN_RATIO * required_pps:
+            doubt = Doubt.suspect if result.lost_count else Doubt.invalid
+            return result.with_doubt(doubt("burst_slow", **rates))
+        ahead_count = sender.burst.ahead_max_count
+        if result.lost_count and ahead_count > max(BURST_AHEAD_MIN, BURST_AHEAD_RATIO * count):
+            return result.with_doubt(Doubt.suspect("burst_fast", ahead_count=ahead_count))
+    return result
 
 
 def mark_disturbed(result: TrialResult) -> TrialResult:
@@ -104,10 +138,11 @@ def check_retry_limit(trials: Sequence[TrialResult], repeat_invalid: int) -> Non
 
     Disturbed trials are retried for a while, at the same load or at others, as other work comes and goes.
     """
-    count = _invalid_count(trials)
+    count, latest = _invalid_count(trials), trials[-1]
+    if any(doubt.code == "burst_rate" for doubt in latest.validity.doubts):
+        raise SearchError(f"{_reasons(latest)}; set the speed of the links to one that the tester reaches (link_speed)")
     if count <= repeat_invalid:
         return
-    latest = trials[-1]
     if latest.is_throttled:
         raise SearchError(
             f"a CPU quota made {count} consecutive trials at {format_pps(latest.trial.intended_load_pps)} invalid: "
@@ -140,6 +175,8 @@ def check_valid(trial: TrialResult) -> None:
 
 def _find_remedy(trial: TrialResult, reduction: str) -> str:
     """Return the remedy for an invalid trial; `reduction` states how to send less."""
+    if any(doubt.code == "burst_slow" for doubt in trial.validity.doubts):
+        return "stop other work, or wait for its end (--wait-idle 5min)"
     if any(doubt.code == "generator_gone" for doubt in trial.validity.doubts):
         return "start the TRex server again (`nodrop run --show-trex-log` shows why it ended)"
     return f"{reduction}, or raise engine.queue_slots (nodrop's engine)"

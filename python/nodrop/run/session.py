@@ -16,7 +16,7 @@ from nodrop.observe.base import Observer
 from nodrop.plan.time_allotment import TimeAllotment
 from nodrop.run.event_schedule import EventSchedule
 from nodrop.run.recorder import RunRecorder
-from nodrop.run.retries import check_retry_limit, check_valid, invalidate_tester_stalls, mark_disturbed
+from nodrop.run.retries import check_burst, check_retry_limit, check_valid, invalidate_tester_stalls, mark_disturbed
 from nodrop.search.base import Outcome
 from nodrop.search.goal_results import compute_goal_results, flag_refuted_bounds
 from nodrop.stage.base import Stage
@@ -38,6 +38,8 @@ class Session:
     recorder: RunRecorder
     clock: Callable[[], float]
     allotment: TimeAllotment
+    rest: Callable[[float], None]
+    """Waits for a time in seconds, without traffic."""
 
     def measure_goals(self, search: LoggedSearch) -> None:
         """Search, then measure latency at the bounds; search on where a latency trial refutes its bound.
@@ -76,6 +78,8 @@ class Session:
             recorder.record_decision(search.tell(Outcome.of(result, started_s)), search.findings())
             recorder.record_trial(result, self._goal_results(search, [*recorder.trials, result]))
         recorder.goals = self._goal_results(search, recorder.trials, out_of_time=requested is not None)
+        if requested is not None and not recorder.goals and not search.findings():
+            raise SearchTimeoutError(_format_out_of_time(plan))
         if not plan.budgeted and any(flag.code == OUT_OF_TIME for goal in recorder.goals for flag in goal.flags):
             raise SearchTimeoutError(_format_out_of_time(plan))
 
@@ -184,6 +188,8 @@ class Session:
 
     def _measure(self, trial: Trial, phase: str, preview: TrialPreview | None = None) -> TrialResult:
         index = self.recorder.start_trial(trial, phase, preview or TrialPreview())
+        if trial.rest_s:
+            self.rest(trial.rest_s)
         if warm_up_s := self.plan.traffic.warm_up_s:
             warm_up = Trial(intended_load_pps=trial.intended_load_pps, duration_s=warm_up_s)
             self.generator.measure(warm_up, index, WARM_UP, _ignore_progress)
@@ -198,7 +204,7 @@ class Session:
         result = schedule.describe(result)
         for observer in reversed(self.observers):
             result = observer.end_trial(result)
-        return mark_disturbed(result)
+        return check_burst(mark_disturbed(result))
 
     def _prepare_events(self, trial: Trial, phase: str) -> EventSchedule:
         if phase != FIXED:

@@ -43,6 +43,8 @@ ALGORITHMS: dict[AlgorithmName, tuple[str, str]] = {
     "nfvbench": ("nfvbench", "NfvbenchSearch"),
     "plrsearch": ("plrsearch", "PlrSearch"),
     "mrr": ("mrr", "MrrSearch"),
+    "frame-loss-rate": ("frame_loss_rate", "FrameLossRateSearch"),
+    "back-to-back": ("back_to_back", "BackToBackSearch"),
 }
 """Module and class of every search; loaded on demand, as some load numerics."""
 

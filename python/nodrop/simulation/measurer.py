@@ -73,6 +73,10 @@ class SimulatedMeasurer:
                 )
         return checks
 
+    def rest(self, duration_s: float) -> None:
+        """Let time pass without traffic."""
+        self.now_s += duration_s
+
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
         """Offer the trial to the SUT until its end or its stop rule."""
         started_at = self._began_at + timedelta(seconds=self.now_s)

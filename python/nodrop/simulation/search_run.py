@@ -88,6 +88,7 @@ def simulate_trials(
         trial = search.ask()
         if trial is None or now_s + trial.duration_s > plan.search_duration_max_s:
             return
+        now_s += trial.rest_s
         outcome = simulate_trial(sut, trial, index, now_s)
         search.tell(outcome)
         now_s += outcome.elapsed_s + dead_s

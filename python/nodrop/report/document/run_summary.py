@@ -25,6 +25,7 @@ from nodrop.report.document.path import (
     build_server_table,
     describe_cloud,
 )
+from nodrop.report.document.prescribed_trials import build_answer, has_prescribed_trials, list_other_findings
 from nodrop.report.document.repeatability import describe_resolution
 from nodrop.report.document.search import build_trial_table
 from nodrop.report.document.sizes import build_size_table
@@ -45,7 +46,9 @@ def build_run_summary(result: RunResult, with_trials: bool = False) -> tuple[Sec
         _make_section("calibration", *_build_calibration(result)),
         _make_section("warnings", *_build_bullets(list_warnings(result), "caution")),
         _make_section(
-            "findings", *_build_bullets([format_message(each) for each in result.findings]), title="Other findings"
+            "findings",
+            *_build_bullets([format_message(each) for each in list_other_findings(result)]),
+            title="Other findings",
         ),
         _make_section("provenance", *_build_provenance(result)),
     )
@@ -77,6 +80,8 @@ def _build_rates(result: RunResult) -> Iterator[Block]:
         yield build_direction_table(result, trial).brief()
         yield from build_event_tables(trial)
         yield Bullets(items=(describe_fixed_trial(trial),), tone="caution" if trial.lost_count else "plain")
+    if has_prescribed_trials(result):
+        yield from build_answer(result)
     if result.goals:
         yield build_size_table([result]).brief()
         evidence = (text for texts in describe_evidence(result) for text in texts)

@@ -24,6 +24,7 @@ from nodrop.report.document.events import build_event_tables
 from nodrop.report.document.expectations import build_expectation_blocks
 from nodrop.report.document.fixed_rate import build_direction_table
 from nodrop.report.document.loss import find_loss_place
+from nodrop.report.document.prescribed_trials import build_answer, has_prescribed_trials
 from nodrop.report.document.repeatability import describe_repeatability
 from nodrop.report.document.status import build_status
 from nodrop.report.document.warnings import REASONS, list_run_warnings
@@ -41,6 +42,8 @@ def build_screen(result: RunResult) -> tuple[Section, ...]:
     """Return the screen of a run: what was measured, goals or the fixed rate, the limit, latency, cautions."""
     fixed = result.fixed_trial
     rates = _build_fixed_rate(result, fixed) if fixed else _build_goals(result)
+    if has_prescribed_trials(result):
+        rates = build_answer(result)
     blocks: tuple[tuple[str, Sequence[Block]], ...] = (
         ("headline", _describe_run(result)),
         ("rates", tuple(rates)),

@@ -26,6 +26,9 @@ STATED_FLAGS = ("doubtful-lower-bound",)
 """Codes of flags whose probability stands with the goal."""
 REASONS = {
     "aborted": "the trial was aborted",
+    "burst_fast": "frames of a burst left ahead of its rate",
+    "burst_rate": "the tester does not reach the rate of bursts",
+    "burst_slow": "a burst left too slowly",
     "clock_jump": "the wall clock was set",
     "counters_frozen": "the generator could not assign frames to streams",
     "cpu_steal": "the hypervisor took CPU time away",
@@ -105,9 +108,14 @@ def list_doubts(result: RunResult) -> Iterator[str]:
 
 
 def list_serious_doubts(result: RunResult) -> Iterator[str]:
-    """Yield a line for every invalid trial and every suspect trial that a figure depends on."""
+    """Yield a line for every invalid trial and every suspect trial that a figure depends on; one for all bursts."""
     roles = _find_roles(result)
+    bursts = [trial for trial in result.trials if trial.trial.burst]
+    if slow_count := sum(burst.validity.verdict is ValidityStatus.INVALID for burst in bursts):
+        yield f"{format_count(slow_count, 'burst')} left the tester too slowly to count"
     for trial in result.trials:
+        if trial.trial.burst:
+            continue
         verdict = trial.validity.verdict
         is_serious = verdict is ValidityStatus.INVALID or (verdict is ValidityStatus.SUSPECT and trial.index in roles)
         if is_serious and (doubts := _list_trial_doubts(trial)):
