@@ -140,8 +140,8 @@ def test_a_wrong_file_is_refused_in_a_sentence(text: str, sentence: str, file: P
 def test_a_key_like_no_other_is_answered_with_all_there_are(file: Path) -> None:
     sentence = refusal(file, "vnf: {zzz: 1}")
     summary = (
-        "vnf.core, vnf.backend, vnf.queue_slots, vnf.capacity, vnf.buffer, vnf.table, vnf.pages, vnf.memory_node, "
-        "vnf.softirq_core"
+        "vnf.core, vnf.backend, vnf.queue_slots, vnf.capacity, vnf.buffer, vnf.policer, vnf.table, vnf.pages, "
+        "vnf.memory_node, vnf.softirq_core"
     )
     assert sentence == f"lab.yaml: line 1: vnf.zzz: unknown key (1); valid keys: {summary}"
 

@@ -5,13 +5,14 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from nodrop.model.base import Value
-from nodrop.model.choices import PatternKind
+from nodrop.model.choices import PatternKind, Rfc2544Test
 from nodrop.model.trial_event import check_event
 from nodrop.units import parse_pps, parse_ratio, parse_seconds
 
 StreamRate = Annotated[float, Field(gt=0, le=1e9), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 Growth = Annotated[float, Field(ge=0.001, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Time = Annotated[float, Field(gt=0, le=3600), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+RestTime = Annotated[float, Field(ge=0, le=3600), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 LossLimit = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Event = Annotated[str, BeforeValidator(check_event)]
 Share = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
@@ -84,6 +85,26 @@ class PatternsConfig(Value):
 
     kinds: tuple[PatternKind, ...] = ("burst", "sawtooth", "sinusoid", "stair", "random", "poisson")
     """Load patterns, of those of `pattern.kind`; flat load is measured in any case."""
+
+
+class Rfc2544Config(Value):
+    """The tests of RFC 2544 (`nodrop test rfc2544`), see docs/how-to/rfc2544.md. Null values come from `quick`."""
+
+    tests: tuple[Rfc2544Test, ...] = ("throughput", "latency", "frame-loss-rate", "back-to-back")
+    """Tests to carry out; all but the frame loss rate begin with throughput."""
+    quick: bool = False
+    """Whether short trials and few repeats are enough: minutes instead of hours, with the deviations in the report."""
+    trial: Time | None = None
+    """Duration of the trials that decide throughput and frame loss rate, e.g. `60s`; above 0; null: 60 s, quick 2 s."""
+    latency_trial: Time | None = None
+    """Duration of a latency trial, e.g. `120s`; above 0; null: 120 s, quick 2 s."""
+    latency_repeats: int | None = Field(default=None, ge=1, le=1000)
+    """Latency trials of each frame size; 1 to 1000; null: 20. Without effect if `quick`, where latency is that of the
+    trial that proves throughput."""
+    bursts: int | None = Field(default=None, ge=1, le=1000)
+    """Searches of the longest burst of each frame size; 1 to 1000; null: 50, quick 5."""
+    rest: RestTime | None = None
+    """Least time without traffic before a burst, e.g. `2s`; from 0; null: 2 s, quick 0.2 s."""
 
 
 class MigrationConfig(Value):

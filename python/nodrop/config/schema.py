@@ -10,12 +10,14 @@ from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.openstack import OpenStackConfig
 from nodrop.config.outputs import ShipConfig
 from nodrop.config.per_side import InterfaceNames, convert_number_to_text, parse_macs, parse_vlans
+from nodrop.config.policer import PolicerConfig
 from nodrop.config.pool import PoolConfig
 from nodrop.config.procedures import (
     FailoverConfig,
     InstancesConfig,
     MigrationConfig,
     PatternsConfig,
+    Rfc2544Config,
     ScaleOutConfig,
 )
 from nodrop.config.traffic import FrameSizes, TrafficConfig
@@ -175,15 +177,23 @@ class SearchConfig(Value):
     joint: bool | None = None
     """Use each trial for all goals, not only for the goal it was made for. binary."""
     verify_trials: int | None = Field(default=None, ge=1, le=100)
-    """Trials at a load before its loss counts, the first included (ETSI GS NFV-TST 009 max(r)); 1 to 100.
-    binary-loss-verification."""
+    """Trials at a load, or with a burst, before its loss counts, the first included (ETSI GS NFV-TST 009 max(r)); 1 to
+    100. binary-loss-verification, back-to-back."""
     verify_lost_count: int | None = Field(default=None, ge=0)
     """Number of lost frames from which loss is not verified (ETSI GS NFV-TST 009 z); null: loss is always verified.
-    binary-loss-verification."""
+    binary-loss-verification, back-to-back."""
     load_epsilon: Width | None = None
     """Width of the final range as a share of the highest load, e.g. `0.1%`; above 0, below 100 %. nfvbench."""
     trial_count: int | None = Field(default=None, ge=1, le=1000)
     """Trials at the highest load; 1 to 1000. mrr."""
+    load_step: Annotated[Share, Field(ge=0.001, le=0.1)] | None = None
+    """Difference between two loads, as a share of the highest, e.g. `5%`; 0.1 % to 10 %. frame-loss-rate."""
+    burst_max: Annotated[Seconds, Field(ge=0.01, le=30)] | None = None
+    """Sending time of the longest burst, e.g. `5s`; 0.01 to 30 s. back-to-back."""
+    burst_rest: NonNegativeSeconds | None = None
+    """Least time without traffic before a burst, e.g. `200ms`; from 0. back-to-back."""
+    burst_repeats: int | None = Field(default=None, ge=1, le=1000)
+    """Searches of the longest burst; 1 to 1000. back-to-back."""
     initial_count: int | None = Field(default=None, ge=0, le=100000)
     """Duration of the first trial in duration increments; 0 to 100000. plrsearch."""
     duration_increment: Seconds | None = None
@@ -334,6 +344,8 @@ class VnfConfig(Value):
     buffer: int | None = Field(default=None, ge=1, le=1000000)
     """Frames that an ideal queue of that capacity holds: the arrival times of the frames decide exactly which are
     dropped and when the others leave, and idle time earns no credit; 1 to 1000000. Requires `capacity`."""
+    policer: PolicerConfig = PolicerConfig()
+    """Policer of the frames that each port receives; their arrival times decide exactly which are dropped."""
     table: Annotated[Size, Field(ge=64, le=2**40)] | None = None
     """Bytes of a flow table, as in a firewall; the VNF reads and writes a line of it per frame. E.g. `64MiB`; null:
     none. `vnf-l2`, `vnf-l3`."""
@@ -383,6 +395,8 @@ class Config(Value):
     """The procedure of `nodrop test patterns`."""
     migration: MigrationConfig = MigrationConfig()
     """The procedure of `nodrop test migration`."""
+    rfc2544: Rfc2544Config = Rfc2544Config()
+    """The procedure of `nodrop test rfc2544`."""
     generator: GeneratorName = "engine"
     """Traffic generator: nodrop's packet `engine`, or a `trex` server."""
     chains: int = Field(default=1, ge=1, le=128)

@@ -27,6 +27,9 @@ AntagonistKind = Literal["cpu", "memory", "cache"]
 VnfBackend = Literal["af_packet", "af_xdp"]
 """Packet I/O of a loopback VNF's ports."""
 
+ColorMode = Literal["blind", "aware"]
+"""Use that a policer makes of the color of arriving frames (MEF 10)."""
+
 AlgorithmName = Literal[
     "nodrop",
     "mlrsearch-rfc9971",
@@ -37,8 +40,13 @@ AlgorithmName = Literal[
     "nfvbench",
     "plrsearch",
     "mrr",
+    "frame-loss-rate",
+    "back-to-back",
 ]
 """Search algorithms."""
+
+Rfc2544Test = Literal["throughput", "latency", "frame-loss-rate", "back-to-back"]
+"""Tests of RFC 2544."""
 
 PatternKind = Literal["flat", "burst", "sawtooth", "triangle", "sinusoid", "stair", "random", "poisson"]
 """Variation of the load during a trial."""

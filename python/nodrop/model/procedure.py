@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from nodrop.model.base import Value
-from nodrop.model.choices import PatternKind
+from nodrop.model.choices import PatternKind, Rfc2544Test
 from nodrop.model.trial_event import PlannedEvent
 
 MILLION = 1_000_000
@@ -131,5 +131,28 @@ class MigrationPlan(Value):
         return self.compares or self.load_pps is None
 
 
-ProcedurePlan = FailoverPlan | ScaleOutPlan | InstancesPlan | PatternsPlan | MigrationPlan
+class Rfc2544Plan(Value):
+    """The settings of the tests of RFC 2544, as updated by RFC 9004."""
+
+    name: Literal["rfc2544"] = "rfc2544"
+    tests: tuple[Rfc2544Test, ...] = Field(min_length=1)
+    """The tests, in the order of the RFC."""
+    frame_bytes: tuple[int, ...] = Field(min_length=1)
+    """Frame sizes, with FCS, in ascending order."""
+    direction_count: Literal[1, 2]
+    is_quick: bool = False
+    """Whether latency is that of the trials that prove throughput."""
+    trial_s: float = Field(gt=0)
+    """Duration of the trials that decide throughput and frame loss rate (section 24: at least 60 s)."""
+    latency_trial_s: float = Field(gt=0)
+    """Duration of a latency trial (section 26.2: at least 120 s)."""
+    latency_repeat_count: int = Field(ge=1)
+    """Latency trials of each size (section 26.2: at least 20)."""
+    burst_repeat_count: int = Field(ge=1)
+    """Searches of the longest burst of each size (section 26.4: at least 50)."""
+    burst_rest_s: float = Field(ge=0)
+    """Least time without traffic before a burst (RFC 9004 section 5.4: 2 s)."""
+
+
+ProcedurePlan = FailoverPlan | ScaleOutPlan | InstancesPlan | PatternsPlan | MigrationPlan | Rfc2544Plan
 """Settings of any procedure; their `name` tells them apart."""

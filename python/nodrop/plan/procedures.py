@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.choices import PatternKind
-from nodrop.model.procedure import FailoverPlan, InstancesPlan, MigrationPlan, PatternsPlan, ScaleOutPlan
+from nodrop.model.choices import PatternKind, Rfc2544Test
+from nodrop.model.procedure import FailoverPlan, InstancesPlan, MigrationPlan, PatternsPlan, Rfc2544Plan, ScaleOutPlan
 from nodrop.model.trial_event import PlannedEvent, parse_event
 from nodrop.plan.fixed_rate import check_instance
 from nodrop.plan.frame_sizes import require_one_size
 from nodrop.rates import FixedRate, parse_rate
 from nodrop.units import format_count, format_ratio
+
+LATENCY_REPEATS = 20
+"""Latency trials of each frame size. Source: RFC 2544 section 26.2."""
 
 
 def plan_failover(config: Config) -> FailoverPlan:
@@ -119,6 +122,35 @@ def plan_migration(config: Config) -> MigrationPlan:
         repeat_count=config.repeat,
         steady_s=migration.steady,
         settle_s=migration.settle,
+    )
+
+
+def plan_rfc2544(config: Config) -> Rfc2544Plan:
+    """Return the settings of the tests of RFC 2544. Raises ConfigError if values contradict each other."""
+    keys = config.rfc2544
+    if config.chains > 1:
+        raise ConfigError(f"chains: RFC 2544 tests one path ({config.chains}); write chains: 1")
+    if isinstance(parse_rate(config.rate), FixedRate):
+        raise ConfigError(f"rate: throughput is found by a search, not given ({config.rate}); write rate: ndr_pdr")
+    mixes = [str(size) for size in config.frame_sizes if not isinstance(size, int)]
+    if mixes or not config.frame_sizes:
+        raise ConfigError(
+            f"frame_sizes: RFC 2544 tests frames of one size at a time ({', '.join(mixes) or 'none given'}); write "
+            "sizes, e.g. [64, 512, 1518]"
+        )
+    if not keys.tests:
+        raise ConfigError("rfc2544.tests: empty, so that nothing is tested; write for example [throughput]")
+    trial_s, latency_s, burst_count, rest_s = (2.0, 2.0, 5, 0.2) if keys.quick else (60.0, 120.0, 50, 2.0)
+    return Rfc2544Plan(
+        tests=tuple(test for test in get_args(Rfc2544Test) if test in keys.tests),
+        frame_bytes=tuple(sorted({size for size in config.frame_sizes if isinstance(size, int)})),
+        direction_count=_count_directions(config),
+        is_quick=keys.quick,
+        trial_s=keys.trial or trial_s,
+        latency_trial_s=keys.latency_trial or latency_s,
+        latency_repeat_count=1 if keys.quick else keys.latency_repeats or LATENCY_REPEATS,
+        burst_repeat_count=keys.bursts or burst_count,
+        burst_rest_s=rest_s if keys.rest is None else keys.rest,
     )
 
 

@@ -12,11 +12,13 @@ from nodrop.procedure.failover import FailoverReport, build_failover_report
 from nodrop.procedure.instances import InstancesReport, build_instances_report
 from nodrop.procedure.migration import MigrationReport, build_migration_report
 from nodrop.procedure.patterns import PatternsReport, build_patterns_report
+from nodrop.procedure.rfc2544 import build_rfc2544_report
+from nodrop.procedure.rfc2544_figures import Rfc2544Report
 from nodrop.procedure.scale_out import ScaleOutReport, build_scale_out_report
 
 __all__ = ["ProcedureReport", "build_report"]
 
-ProcedureReport = FailoverReport | ScaleOutReport | InstancesReport | PatternsReport | MigrationReport
+ProcedureReport = FailoverReport | ScaleOutReport | InstancesReport | PatternsReport | MigrationReport | Rfc2544Report
 """What any procedure found."""
 
 
@@ -25,6 +27,7 @@ _BUILDERS: Mapping[str, Callable[[Any, Sequence[RunResult]], ProcedureReport]] =
     "instances": build_instances_report,
     "migration": build_migration_report,
     "patterns": build_patterns_report,
+    "rfc2544": build_rfc2544_report,
     "scale-out": build_scale_out_report,
 }
 """By the name of the plan."""

@@ -7,12 +7,20 @@ from nodrop.config.load import Source, build_config, load_with_sources
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Plan
-from nodrop.plan.procedures import plan_failover, plan_instances, plan_migration, plan_patterns, plan_scale_out
+from nodrop.plan.procedures import (
+    plan_failover,
+    plan_instances,
+    plan_migration,
+    plan_patterns,
+    plan_rfc2544,
+    plan_scale_out,
+)
 from nodrop.procedure.base import Procedure, RunRequest
 from nodrop.procedure.failover import FailoverProcedure
 from nodrop.procedure.instances import InstancesProcedure
 from nodrop.procedure.migration import MigrationProcedure
 from nodrop.procedure.patterns import PatternsProcedure
+from nodrop.procedure.rfc2544 import Rfc2544Procedure
 from nodrop.procedure.scale_out import ScaleOutProcedure
 from nodrop.run.local_planning import make_plans
 from nodrop.system.yaml_reader import Key
@@ -102,6 +110,24 @@ KINDS: Mapping[str, ProcedureKind] = {
         substitutes={
             ("duration",): "migration.steady and migration.settle",
             ("trial_events",): "migration.migrate and migration.back",
+        },
+    ),
+    "rfc2544": ProcedureKind(
+        make=lambda config: Rfc2544Procedure(plan_rfc2544(config)),
+        defaults={"frame_sizes": [64, 128, 256, 512, 1024, 1280, 1518]},
+        pool_defaults={},
+        substitutes={
+            ("frame_bytes",): "frame_sizes",
+            ("duration",): "rfc2544.trial",
+            ("goals",): "'nodrop run' to search for a rate with loss",
+            ("search", "final_trial_duration"): "rfc2544.trial",
+            ("search", "max_load"): "link_speed, to which the loads of the tests refer",
+            ("search", "burst_repeats"): "rfc2544.bursts",
+            ("search", "burst_rest"): "rfc2544.rest",
+            ("latency", "enabled"): "rfc2544.tests",
+            ("latency", "trial_duration"): "rfc2544.latency_trial",
+            ("repeat",): "rfc2544.latency_repeats and rfc2544.bursts",
+            ("trial_events",): "'nodrop run --at' for one trial with events",
         },
     ),
 }
