@@ -59,6 +59,7 @@ def measure_procedure(name: str, values: "Mapping[str, Any]", flags: "Mapping[st
     from nodrop.cli.measure import RunOutcome, admit_runs, monitor_runs, report_failures, show_suite
     from nodrop.run.procedure_plans import ProcedureSources, plan_procedure, plan_run
     from nodrop.run.suite import execute_procedure
+    from nodrop.simulation.duration_estimate import estimate_duration
     from nodrop.system.cpu_load import CpuSample
 
     sample = CpuSample()
@@ -70,8 +71,11 @@ def measure_procedure(name: str, values: "Mapping[str, Any]", flags: "Mapping[st
     first, *_ = samples = procedure.list_samples()
     for sample_run in samples:
         plan_run(sources, sample_run)
+    extent = procedure.describe_extent()
+    if expected := procedure.list_expected_runs():
+        extent += f"; {estimate_duration([plan_run(sources, run) for run in expected]).text}"
     if flags["dry_run"]:
-        click.echo(procedure.describe_extent())
+        click.echo(extent)
         return 0
     outcome = RunOutcome()
     failures: list[Failure] = []
@@ -79,7 +83,7 @@ def measure_procedure(name: str, values: "Mapping[str, Any]", flags: "Mapping[st
     with admit_runs(lambda cpus: (plan_run(sources, first, cpus),), flags, sample) as admission:
         outputs.require_writable(admission.plans)
         if not quiet:
-            click.echo(f"nodrop: {procedure.describe_extent()}", err=True)
+            click.echo(f"nodrop: {extent}", err=True)
 
         def run(on_event: "OnEvent") -> None:
             suite = execute_procedure(procedure, lambda run: plan_run(sources, run, admission.cpus), on_event)

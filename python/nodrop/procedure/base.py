@@ -46,6 +46,10 @@ class Procedure(ABC):
         first = self.request_run(())
         return [first] if first else []
 
+    def list_expected_runs(self) -> Sequence[RunRequest]:
+        """Return the runs to expect, whose durations are estimated before the first; none if results decide them."""
+        return ()
+
     @abstractmethod
     def find_shortfall(self, results: Sequence[RunResult]) -> str | None:
         """Return why the results of all runs give no answer, and the remedy; None if they do."""

@@ -65,11 +65,21 @@ class Rfc2544Procedure(Procedure):
 
     def list_samples(self) -> Sequence[RunRequest]:
         """Return a run of each kind at the smallest size."""
-        plan, size = self.plan, self.plan.frame_bytes[0]
-        samples = [self._search_throughput(size)] if _needs_throughput(plan) else []
-        samples += [self._measure_latency(size, 1000.0, 1)] if "latency" in plan.tests and not plan.is_quick else []
-        samples += [self._measure_loss(size)] if "frame-loss-rate" in plan.tests else []
-        return samples + ([self._search_bursts(size)] if "back-to-back" in plan.tests else [])
+        return self._list_kinds(self.plan.frame_bytes[0])
+
+    def list_expected_runs(self) -> Sequence[RunRequest]:
+        """Return every run, at a throughput of 1 kpps."""
+        runs = [run for size in self.plan.frame_bytes for run in self._list_kinds(size)]
+        return [run for run in runs for _ in range(run.repeat_count)]
+
+    def _list_kinds(self, frame_bytes: int) -> list[RunRequest]:
+        """Return a run of each kind at a frame size."""
+        plan = self.plan
+        runs = [self._search_throughput(frame_bytes)] if _needs_throughput(plan) else []
+        if "latency" in plan.tests and not plan.is_quick:
+            runs.append(self._measure_latency(frame_bytes, 1000.0, 1))
+        runs += [self._measure_loss(frame_bytes)] if "frame-loss-rate" in plan.tests else []
+        return runs + ([self._search_bursts(frame_bytes)] if "back-to-back" in plan.tests else [])
 
     def find_shortfall(self, results: Sequence[RunResult]) -> str | None:
         """Return why none of the tests has a value, unless it does not apply."""

@@ -1,12 +1,15 @@
 """Estimates how long a run will take by simulating its search against plausible SUTs."""
 
 import functools
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from nodrop.errors import NodropError
 from nodrop.model.base import Value
+from nodrop.model.choices import Backend
 from nodrop.model.plan import Plan
+from nodrop.model.profiles import BACK_TO_BACK
 from nodrop.model.search_plan import SearchPlan
 from nodrop.plan.time_allotment import TimeAllotment
 from nodrop.simulation.forwarder import SimulatedForwarder
@@ -29,6 +32,8 @@ DPDK_S = 2.0
 CLOUD_PER_VM_S = (3.0, 8.0, 20.0)
 """Time to create a VM with its ports, to boot it and to remove it: small images on idle hosts to large ones on busy
 hosts."""
+LAB_TESTER_PPS: Mapping[Backend, float] = {"af_packet": 1.2e6, "xdp_live": 5e6}
+"""Rates that a tester on one CPU reaches in the lab, which has no line rate of its own."""
 CHECK_S = (0.05, 0.2, 1.0)
 """Duration of the path check."""
 DEAD_S = (0.15, 0.3, 0.7)
@@ -87,7 +92,10 @@ def _iter_parts(plan: Plan, cpu_s: float) -> Iterator[DurationRange]:
     up_s = LAB_S[1] + more_s + CHECK_S[1]
     allotment = TimeAllotment.of(plan, 0.0, up_s)
     search = allotment.limit_search(plan, up_s)
-    yield _estimate_search(search, min(limit_pps, plan.search.max_load_pps), cpu_s)
+    tester_pps = LAB_TESTER_PPS.get(plan.engine.backend, math.inf) if plan.sends_into_lab else math.inf
+    if search.algorithm == BACK_TO_BACK and tester_pps < search.max_load_pps:
+        return  # such bursts have no result
+    yield _estimate_search(search, min(limit_pps, plan.search.max_load_pps), tester_pps, cpu_s)
     if points := plan.latency.points:
         count = sum(not point.is_at_bound for point in points)  # trials of the search have the others, most often
         end_s = up_s + (search.search_duration_max_s if plan.budget_s else 0.0)
@@ -101,23 +109,25 @@ def _estimate_trials(what: str, counts: tuple[int, int, int], duration_s: float)
 
 
 @functools.lru_cache(64)
-def _estimate_search(search: SearchPlan, highest_pps: float, cpu_s: float) -> DurationRange:
+def _estimate_search(search: SearchPlan, highest_pps: float, tester_pps: float, cpu_s: float) -> DurationRange:
     """Simulate the search against as many SUTs as time allows; the expected duration is the median."""
-    walls_s = sorted(_iter_walls_s(search, highest_pps, cpu_s))
+    walls_s = sorted(_iter_walls_s(search, highest_pps, tester_pps, cpu_s))
     if not walls_s:  # only the time limit is known
         longest_s = search.search_duration_max_s
         return _make_duration_range("search", (0.0, longest_s / 2, longest_s))
     return _make_duration_range("search", (walls_s[0], walls_s[len(walls_s) // 2], walls_s[-1]))
 
 
-def _iter_walls_s(search: SearchPlan, highest_pps: float, cpu_s: float) -> Iterator[float]:
+def _iter_walls_s(search: SearchPlan, highest_pps: float, tester_pps: float, cpu_s: float) -> Iterator[float]:
     deadline_s = time.process_time() + cpu_s
     for capacity_pps in _list_capacities_pps(search, highest_pps):
         for make in MODELS:
             if time.process_time() > deadline_s:
                 return
+            sut = make(capacity_pps)
+            sut.tester_pps = tester_pps
             try:
-                done = simulate_search(search, make(capacity_pps), DEAD_S[1])
+                done = simulate_search(search, sut, DEAD_S[1])
             except NodropError:  # the run itself reports a search that cannot be run
                 return
             yield done.wall_s
