@@ -8,7 +8,7 @@ import click
 from nodrop.cli.completion_types import DIR, FILE, SETTING
 from nodrop.cli.outputs import Outputs
 from nodrop.cli.search_options import lock_options, parse_settings
-from nodrop.errors import SearchError
+from nodrop.errors import FailOnError, SearchError
 
 if TYPE_CHECKING:
     from nodrop.model.event import OnEvent
@@ -54,7 +54,8 @@ def measure_procedure(name: str, values: "Mapping[str, Any]", flags: "Mapping[st
         values: of the procedure's own options, by configuration key; None: not given.
         flags: those of `procedure_options`.
 
-    Raises: SearchError if the runs give no answer; ConfigError and StageError before the first run.
+    Raises: SearchError if the runs give no answer; FailOnError if their verdict is `fail`; ConfigError and StageError
+        before the first run.
     """
     from nodrop.cli.measure import RunOutcome, admit_runs, monitor_runs, report_failures, show_suite
     from nodrop.run.procedure_plans import ProcedureSources, plan_procedure, plan_run
@@ -99,4 +100,6 @@ def measure_procedure(name: str, values: "Mapping[str, Any]", flags: "Mapping[st
         return interrupted
     if not failures and (shortfall := procedure.find_shortfall(results)):
         raise SearchError(shortfall)
+    if not failures and (failure := procedure.find_failure(results)):
+        raise FailOnError(failure)
     return report_failures(failures)

@@ -4,10 +4,11 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from nodrop.config.policer import BurstSize
 from nodrop.model.base import Value
-from nodrop.model.choices import PatternKind, Rfc2544Test
+from nodrop.model.choices import PatternKind, RateLayer, Rfc2544Test
 from nodrop.model.trial_event import check_event
-from nodrop.units import parse_pps, parse_ratio, parse_seconds
+from nodrop.units import parse_bps, parse_pps, parse_ratio, parse_seconds
 
 StreamRate = Annotated[float, Field(gt=0, le=1e9), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 Growth = Annotated[float, Field(ge=0.001, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
@@ -15,6 +16,13 @@ Time = Annotated[float, Field(gt=0, le=3600), BeforeValidator(parse_seconds, jso
 RestTime = Annotated[float, Field(ge=0, le=3600), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 LossLimit = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Event = Annotated[str, BeforeValidator(check_event)]
+ServiceRate = Annotated[float, Field(ge=0, le=1e12), BeforeValidator(parse_bps, json_schema_input_type=float | str)]
+Availability = Annotated[float, Field(gt=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+StepRatio = Annotated[float, Field(ge=0.01, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+StepTime = Annotated[float, Field(ge=1, le=60), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+PerformanceTime = Annotated[
+    float, Field(ge=1, le=86400), BeforeValidator(parse_seconds, json_schema_input_type=float | str)
+]
 Share = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 
 
@@ -105,6 +113,41 @@ class Rfc2544Config(Value):
     """Searches of the longest burst of each frame size; 1 to 1000; null: 50, quick 5."""
     rest: RestTime | None = None
     """Least time without traffic before a burst, e.g. `2s`; from 0; null: 2 s, quick 0.2 s."""
+
+
+class Y1564Config(Value):
+    """Service activation after ITU-T Y.1564 (`nodrop test y1564`), see docs/how-to/y1564.md."""
+
+    cir: ServiceRate | None = None
+    """Committed information rate of each direction, e.g. `1Mbps`; 0 if there is only an excess rate; needed."""
+    cbs: BurstSize = 0
+    """Committed burst size in bytes, e.g. `12500`; at least a frame; 0: unknown."""
+    eir: ServiceRate = 0
+    """Excess information rate of each direction, e.g. `500kbps`; 0: none."""
+    ebs: BurstSize = 0
+    """Excess burst size in bytes; at least a frame; 0: unknown."""
+    rate_layer: RateLayer = "l2"
+    """Bits that `cir` and `eir` count: `l2`, from destination MAC address to FCS; `l1`, preamble and gap as well."""
+    flr: LossLimit = 0.001
+    """Largest frame loss ratio that is accepted, e.g. `0.1%`; 0 up to, not including, 100 %."""
+    ftd: Time | None = None
+    """Largest mean frame transfer delay, one way, e.g. `10ms`; above 0; null: not judged."""
+    fdv: Time | None = None
+    """Largest frame delay variation, the 99.9th percentile of the delay minus the smallest, e.g. `2ms`; above 0; null:
+    not judged."""
+    avail: Availability | None = None
+    """Least availability in the performance test, e.g. `99.9%`; above 0, up to 100 %; null: not judged."""
+    step: StepTime = 10
+    """Duration of a step of the configuration test; 1 to 60 s."""
+    steps: tuple[StepRatio, ...] = Field(default=(0.25, 0.5, 0.75, 1.0), max_length=8)
+    """Rates of the first steps as shares of `cir`, up to 8, ascending, the last `100%`; `[100%]`: CIR at once."""
+    margin: ServiceRate | None = None
+    """Rate by which the frames that pass may exceed `cir` + `eir`, for bursts that a policer rightly lets pass; null:
+    (`cbs` + `ebs`) * 8 / `step`, or 1 % of `cir` + `eir` if neither is known."""
+    duration: PerformanceTime = 900
+    """Duration of the performance test at `cir`, e.g. `15min`, `2h`; 1 s to 24 h."""
+    continue_on_fail: bool = False
+    """Whether the tests go on after one that did not pass, up to the performance test."""
 
 
 class MigrationConfig(Value):

@@ -19,6 +19,7 @@ from nodrop.config.procedures import (
     PatternsConfig,
     Rfc2544Config,
     ScaleOutConfig,
+    Y1564Config,
 )
 from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.config.trex import TrexConfig
@@ -397,6 +398,8 @@ class Config(Value):
     """The procedure of `nodrop test migration`."""
     rfc2544: Rfc2544Config = Rfc2544Config()
     """The procedure of `nodrop test rfc2544`."""
+    y1564: Y1564Config = Y1564Config()
+    """The procedure of `nodrop test y1564`."""
     generator: GeneratorName = "engine"
     """Traffic generator: nodrop's packet `engine`, or a `trex` server."""
     chains: int = Field(default=1, ge=1, le=128)

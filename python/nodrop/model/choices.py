@@ -45,6 +45,8 @@ AlgorithmName = Literal[
 ]
 """Search algorithms."""
 
+RateLayer = Literal["l1", "l2"]
+"""Whether the bits of a rate include preamble and gap, `l1`, or count from destination MAC address to FCS, `l2`."""
 Rfc2544Test = Literal["throughput", "latency", "frame-loss-rate", "back-to-back"]
 """Tests of RFC 2544."""
 

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from nodrop.model.base import Value
-from nodrop.model.choices import PatternKind, Rfc2544Test
+from nodrop.model.choices import PatternKind, RateLayer, Rfc2544Test
 from nodrop.model.trial_event import PlannedEvent
 
 MILLION = 1_000_000
@@ -154,5 +154,46 @@ class Rfc2544Plan(Value):
     """Least time without traffic before a burst (RFC 9004 section 5.4: 2 s)."""
 
 
-ProcedurePlan = FailoverPlan | ScaleOutPlan | InstancesPlan | PatternsPlan | MigrationPlan | Rfc2544Plan
+class Y1564Plan(Value):
+    """The settings of a service activation test after ITU-T Y.1564: one service, its bandwidth profile and its limits.
+
+    Bit rates count frames from destination MAC address to FCS.
+    """
+
+    name: Literal["y1564"] = "y1564"
+    frame_bytes: int = Field(ge=64)
+    """Frame size, with FCS."""
+    direction_count: Literal[1, 2]
+    """Directions, each with this profile."""
+    cir_bps: float = Field(ge=0)
+    """Committed information rate."""
+    cbs_bytes: int = Field(ge=0)
+    """Committed burst size; 0: unknown."""
+    eir_bps: float = Field(ge=0)
+    """Excess information rate."""
+    ebs_bytes: int = Field(ge=0)
+    """Excess burst size; 0: unknown."""
+    rate_layer: RateLayer = "l2"
+    """Layer at which the user wrote the rates."""
+    flr_max: float = Field(ge=0, lt=1)
+    """Largest frame loss ratio."""
+    ftd_max_s: float | None = Field(default=None, gt=0)
+    """Largest mean frame transfer delay; None: not judged."""
+    fdv_max_s: float | None = Field(default=None, gt=0)
+    """Largest frame delay variation, the 99.9th percentile of the delay minus the smallest; None: not judged."""
+    availability_min: float | None = Field(default=None, gt=0, le=1)
+    """Least availability; None: not judged."""
+    step_s: float = Field(gt=0)
+    """Duration of a step of the configuration test."""
+    step_ratios: tuple[float, ...] = Field(min_length=1)
+    """Rates of the first steps as shares of CIR, ascending; the last is 1."""
+    margin_bps: float = Field(ge=0)
+    """Rate by which the frames that pass may exceed CIR + EIR, for the bursts that a policer lets pass."""
+    performance_s: float = Field(gt=0)
+    """Duration of the performance test."""
+    continues_on_fail: bool = False
+    """Whether the tests go on after one that did not pass."""
+
+
+ProcedurePlan = FailoverPlan | ScaleOutPlan | InstancesPlan | PatternsPlan | MigrationPlan | Rfc2544Plan | Y1564Plan
 """Settings of any procedure; their `name` tells them apart."""

@@ -15,10 +15,14 @@ from nodrop.procedure.patterns import PatternsReport, build_patterns_report
 from nodrop.procedure.rfc2544 import build_rfc2544_report
 from nodrop.procedure.rfc2544_figures import Rfc2544Report
 from nodrop.procedure.scale_out import ScaleOutReport, build_scale_out_report
+from nodrop.procedure.y1564 import build_y1564_report
+from nodrop.procedure.y1564_figures import Y1564Report
 
 __all__ = ["ProcedureReport", "build_report"]
 
-ProcedureReport = FailoverReport | ScaleOutReport | InstancesReport | PatternsReport | MigrationReport | Rfc2544Report
+ProcedureReport = (
+    FailoverReport | ScaleOutReport | InstancesReport | PatternsReport | MigrationReport | Rfc2544Report | Y1564Report
+)
 """What any procedure found."""
 
 
@@ -29,6 +33,7 @@ _BUILDERS: Mapping[str, Callable[[Any, Sequence[RunResult]], ProcedureReport]] =
     "patterns": build_patterns_report,
     "rfc2544": build_rfc2544_report,
     "scale-out": build_scale_out_report,
+    "y1564": build_y1564_report,
 }
 """By the name of the plan."""
 

@@ -54,6 +54,13 @@ class Procedure(ABC):
     def find_shortfall(self, results: Sequence[RunResult]) -> str | None:
         """Return why the results of all runs give no answer, and the remedy; None if they do."""
 
+    def find_failure(self, results: Sequence[RunResult]) -> str | None:  # noqa: ARG002
+        """Return what the system under test fails, by the results of all runs; None if it does not, or has no verdict.
+
+        Only procedures whose standard knows pass and fail have one.
+        """
+        return None
+
     @abstractmethod
     def describe_extent(self) -> str:
         """Return the runs that follow, and their least duration: `5 runs of 8 s`."""

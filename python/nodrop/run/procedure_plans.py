@@ -15,6 +15,7 @@ from nodrop.plan.procedures import (
     plan_rfc2544,
     plan_scale_out,
 )
+from nodrop.plan.y1564 import plan_y1564
 from nodrop.procedure.base import Procedure, RunRequest
 from nodrop.procedure.failover import FailoverProcedure
 from nodrop.procedure.instances import InstancesProcedure
@@ -22,6 +23,7 @@ from nodrop.procedure.migration import MigrationProcedure
 from nodrop.procedure.patterns import PatternsProcedure
 from nodrop.procedure.rfc2544 import Rfc2544Procedure
 from nodrop.procedure.scale_out import ScaleOutProcedure
+from nodrop.procedure.y1564 import Y1564Procedure
 from nodrop.run.local_planning import make_plans
 from nodrop.system.yaml_reader import Key
 
@@ -127,6 +129,19 @@ KINDS: Mapping[str, ProcedureKind] = {
             ("latency", "enabled"): "rfc2544.tests",
             ("latency", "trial_duration"): "rfc2544.latency_trial",
             ("repeat",): "rfc2544.latency_repeats and rfc2544.bursts",
+            ("trial_events",): "'nodrop run --at' for one trial with events",
+        },
+    ),
+    "y1564": ProcedureKind(
+        make=lambda config: Y1564Procedure(plan_y1564(config)),
+        defaults={"frame_bytes": 512},
+        pool_defaults={},
+        substitutes={
+            ("rate",): "y1564.cir and y1564.eir",
+            ("duration",): "y1564.step and y1564.duration",
+            ("goals",): "y1564.flr",
+            ("repeat",): "y1564.duration",
+            ("pattern", "kind"): "'nodrop test patterns'",
             ("trial_events",): "'nodrop run --at' for one trial with events",
         },
     ),

@@ -4,7 +4,7 @@ import click
 
 from nodrop.cli.lazy import LazyGroup
 
-COMMANDS: tuple[str, ...] = ("failover", "instances", "migration", "patterns", "rfc2544", "scale-out")
+COMMANDS: tuple[str, ...] = ("failover", "instances", "migration", "patterns", "rfc2544", "scale-out", "y1564")
 
 
 @click.group(cls=LazyGroup, names=COMMANDS, package="nodrop.cli.test", short_help="Carry out a test procedure.")

@@ -6,7 +6,7 @@ from typing import Any
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.report.document.blocks import Section
-from nodrop.report.document.procedures import failover, instances, migration, patterns, rfc2544, scale_out
+from nodrop.report.document.procedures import failover, instances, migration, patterns, rfc2544, scale_out, y1564
 from nodrop.report.document.procedures.base import ProcedureView
 
 __all__ = ["ProcedureView", "build_procedure_section", "view_procedure"]
@@ -19,6 +19,7 @@ _BUILDERS: Mapping[str, Callable[[Any, Sequence[RunResult]], ProcedureView]] = {
     "patterns": patterns.build_view,
     "rfc2544": rfc2544.build_view,
     "scale-out": scale_out.build_view,
+    "y1564": y1564.build_view,
 }
 """By the name of the plan."""
 
