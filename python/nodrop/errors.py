@@ -13,7 +13,7 @@ NodropError                   1  base class, never raised itself
 ├── PlacementError            5  a VM fits on none of the hosts
 ├── ServerError               6  a server does not answer, or cannot do its work
 ├── ShipError                 7  logs or results could not be delivered; never ends a run
-├── FailOnError               8  the outcome of a comparison or trend is one to fail on, or an expectation is not met
+├── FailOnError               8  a comparison, trend or test has an outcome to fail on, or an expectation is not met
 ├── HostError                 9  a required check of the host failed
 │   └── HostUndecidedError   10  no check failed, but some could not be decided
 └── OfferedShortError        11  the tester sent less than the fixed rate
@@ -96,7 +96,8 @@ class ShipError(NodropError):
 
 
 class FailOnError(NodropError):
-    """The outcome of a comparison or trend is one that the user requested to fail on, or not one that they expect."""
+    """The outcome of a comparison or trend is one that the user requested to fail on, or not one that they expect, or a
+    service fails its tests."""
 
     exit_code = 8
 
