@@ -152,6 +152,8 @@ class Rfc2544Plan(Value):
     """Searches of the longest burst of each size (section 26.4: at least 50)."""
     burst_rest_s: float = Field(ge=0)
     """Least time without traffic before a burst (RFC 9004 section 5.4: 2 s)."""
+    search_budget_s: float | None = Field(default=None, gt=0)
+    """Time limit of each run that searches throughput; None: as long as the search takes."""
 
 
 class Y1564Plan(Value):

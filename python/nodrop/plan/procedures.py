@@ -14,6 +14,8 @@ from nodrop.plan.frame_sizes import require_one_size
 from nodrop.rates import FixedRate, parse_rate
 from nodrop.units import format_count, format_ratio
 
+QUICK_BUDGET_S = 30.0
+"""Time limit of each search for throughput of the quick tests of RFC 2544."""
 LATENCY_REPEATS = 20
 """Latency trials of each frame size. Source: RFC 2544 section 26.2."""
 
@@ -141,6 +143,9 @@ def plan_rfc2544(config: Config) -> Rfc2544Plan:
     if not keys.tests:
         raise ConfigError("rfc2544.tests: empty, so that nothing is tested; write for example [throughput]")
     trial_s, latency_s, burst_count, rest_s = (2.0, 2.0, 5, 0.2) if keys.quick else (60.0, 120.0, 50, 2.0)
+    budget_s = config.search.budget
+    if keys.quick and budget_s is None and config.search.max_duration is None:
+        budget_s = QUICK_BUDGET_S
     return Rfc2544Plan(
         tests=tuple(test for test in get_args(Rfc2544Test) if test in keys.tests),
         frame_bytes=tuple(sorted({size for size in config.frame_sizes if isinstance(size, int)})),
@@ -151,6 +156,7 @@ def plan_rfc2544(config: Config) -> Rfc2544Plan:
         latency_repeat_count=1 if keys.quick else keys.latency_repeats or LATENCY_REPEATS,
         burst_repeat_count=keys.bursts or burst_count,
         burst_rest_s=rest_s if keys.rest is None else keys.rest,
+        search_budget_s=budget_s,
     )
 
 

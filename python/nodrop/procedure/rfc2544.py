@@ -118,6 +118,7 @@ class Rfc2544Procedure(Procedure):
             "search.final_trial_duration": self.plan.trial_s,
             "latency.enabled": self.plan.is_quick and "latency" in self.plan.tests,
             "latency.trial_duration": self.plan.latency_trial_s,
+            "search.budget": self.plan.search_budget_s,
         }
         return _make_request(settings, frame_bytes, "throughput")
 
@@ -130,6 +131,7 @@ class Rfc2544Procedure(Procedure):
             "goals": {THROUGHPUT_GOAL: 0.0},
             "rate": "ndr",
             "search.algorithm": "frame-loss-rate",
+            "search.budget": None,
             "search.final_trial_duration": self.plan.trial_s,
             "latency.enabled": False,
         }
@@ -140,6 +142,7 @@ class Rfc2544Procedure(Procedure):
             "goals": {THROUGHPUT_GOAL: 0.0},
             "rate": "ndr",
             "search.algorithm": "back-to-back",
+            "search.budget": None,
             "search.burst_repeats": self.plan.burst_repeat_count,
             "search.burst_rest": self.plan.burst_rest_s,
             "latency.enabled": False,
@@ -226,6 +229,7 @@ def _evaluate_throughput(result: RunResult, frame_bytes: int) -> Throughput | No
         line_rate_pps=_compute_line_rate_pps(result),
         duration_s=goal.lower.duration_s,
         limit=goal.limit,
+        is_confirmed=goal.is_resolved,
         trial_count=sum(trial.phase == SEARCH for trial in result.trials),
         tester_pps=_find_tester_limit(result),
     )
@@ -340,6 +344,8 @@ def list_cautions(report: Rfc2544Report) -> Iterator[str]:
     """Yield what speaks against the figures."""
     for test, reason, sizes in _group_omissions(report):
         yield f"{test} at {sizes}: {reason}"
+    if wide := [str(each.frame_bytes) for each in report.throughputs if not each.is_confirmed]:
+        yield f"throughput at {', '.join(wide)} bytes: not confirmed, as time ended or other work left loads undecided"
     for each in report.throughputs:
         if each.limit.is_tester:
             yield f"throughput at {each.frame_bytes} bytes: the tester was the limit, the path may forward more"

@@ -27,6 +27,8 @@ class Throughput(Value):
     line_rate_pps: float
     duration_s: float
     limit: Limit
+    is_confirmed: bool
+    """Whether both bounds were found as close as required, or the line rate was forwarded."""
     trial_count: int
     tester_pps: float | None
     """The rate that the tester reached where it could not send the line rate; None if it was not tried, or sent."""
