@@ -108,3 +108,14 @@ def test_a_shaper_with_a_long_queue_fails_by_its_delay(tmp_path: Path) -> None:
     report, _ = carry_out(tmp_path, *SERVICE, *flags, *shaper, codes=(FAIL,))
     policing = next(step for step in report.steps if step.kind == "policing")
     assert policing.verdict is Verdict.FAIL and "mean FTD" in policing.reason
+
+
+@pytest.mark.truth
+def test_bursts_pass_as_far_as_the_committed_bucket_goes(tmp_path: Path) -> None:
+    """At 20 kfps, 25 frames of 500 bytes pass, and of 28 no more."""
+    flags = ("--set", "link_speed=83.2Mbps", "--step", "2s", "--duration", "1s", "--set", "y1564.steps=[100%]")
+    committed = ("--cir", "1Mbps", "--cbs", str(BURST_BYTES), "--set", "y1564.bursts=true")
+    report, _ = carry_out(tmp_path, *committed, *flags, *make_policer(eir="0"), codes=(PASS, NO_VERDICT))
+    bursts = [step for step in report.steps if step.burst and step.verdict in MEASURED]
+    passed = {step.name: each.offered_count - each.lost_count for step in bursts for each in step.directions}
+    assert passed in ({"D-a CBS": 25, "D-b CBS + 10 %": 25}, {"D-a CBS": 25}, {})

@@ -146,6 +146,9 @@ class Y1564Config(Value):
     (`cbs` + `ebs`) * 8 / `step`, or 1 % of `cir` + `eir` if neither is known."""
     duration: PerformanceTime = 900
     """Duration of the performance test at `cir`, e.g. `15min`, `2h`; 1 s to 24 h."""
+    bursts: bool = False
+    """Whether bursts at the line rate test `cbs` and `ebs`, which need at most 2 s to fill; the tester must reach the
+    line rate, `link_speed`."""
     continue_on_fail: bool = False
     """Whether the tests go on after one that did not pass, up to the performance test."""
 

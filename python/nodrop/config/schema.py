@@ -452,6 +452,11 @@ class Config(Value):
     directions, e.g. `10kpps`, `2.5Gbps` (layer 1), `50%` (of the line rate of each direction)."""
     duration: Seconds = 10.0
     """Duration of a trial at a fixed rate, e.g. `10s`; above 0."""
+    burst: int | None = Field(default=None, ge=1, le=10_000_000)
+    """Frames that each direction sends at a fixed rate, one after another and never closer, instead of a trial of
+    `duration`; 1 to 10000000; null: no burst."""
+    rest: Annotated[NonNegativeSeconds, Field(le=3600)] = 0.0
+    """Time without traffic before a trial at a fixed rate, e.g. `2s`; 0 to 3600 s."""
     trial_events: tuple[EventText, ...] = ()
     """Changes during a trial at a fixed rate, each at a time from its begin: of the load, `3s load 20kpps`; of the
     number of streams that send in each direction, `3s streams 21`; of an instance of a pool, `3s kill 0`, also `stop`,

@@ -56,6 +56,10 @@ class FixedRatePlan(Value):
     duration_s: float = Field(gt=0)
     asked: str
     """As the user wrote it."""
+    is_burst: bool = False
+    """Whether each direction sends exactly the frames of this duration, back to back."""
+    rest_s: float = Field(default=0.0, ge=0)
+    """Time without traffic before the trial."""
     load_phases: tuple[LoadPhase, ...] = ()
     """Loads by time, if events change them."""
 

@@ -193,6 +193,8 @@ class Y1564Plan(Value):
     """Rate by which the frames that pass may exceed CIR + EIR, for the bursts that a policer lets pass."""
     performance_s: float = Field(gt=0)
     """Duration of the performance test."""
+    has_bursts: bool = False
+    """Whether bursts at the line rate test CBS and EBS."""
     continues_on_fail: bool = False
     """Whether the tests go on after one that did not pass."""
 

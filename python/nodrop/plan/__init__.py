@@ -81,6 +81,8 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
     path = _plan_path(config, resolvers, sorted(os.sched_getaffinity(0)) if cpus is None else cpus)
     traffic = plan_traffic(config, path.lab, path.replay)
     fixed = plan_fixed(config, traffic, path.link_speed_bps)
+    if fixed and fixed.is_burst:
+        check_bursts(config, traffic, "burst")
     backend = choose_backend(
         config,
         path.lab,
@@ -163,7 +165,7 @@ def _plan_search(config: Config, path: _Path, traffic: Traffic, resolvers: Resol
     plan = plan_search(config, math.ceil(1 / min(ratios) - 1e-9), max_load_pps, earlier)
     if plan.algorithm != BACK_TO_BACK:
         return plan
-    check_bursts(config, traffic)
+    check_bursts(config, traffic, f"search.algorithm {BACK_TO_BACK}")
     return plan.replace(direction_count=len(ratios))
 
 

@@ -60,7 +60,7 @@ def choose_backend(
     if requested != "auto":
         return requested
     changes_load = fixed is not None and bool(fixed.load_phases)
-    has_bursts = config.search.algorithm == BACK_TO_BACK
+    has_bursts = config.search.algorithm == BACK_TO_BACK or (fixed is not None and fixed.is_burst)
     if not _fits_xdp_program(traffic) or config.lab or changes_load or has_bursts:
         return "af_packet"
     if config.sut == "xdp":

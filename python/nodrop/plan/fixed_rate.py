@@ -17,14 +17,24 @@ def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedRa
     """Return the trial at a fixed rate; None for a search. Raises: ConfigError for a rate above the links' capacity."""
     rate = parse_rate(config.rate)
     if not isinstance(rate, FixedRate):
+        if config.burst is not None:
+            raise ConfigError(
+                f"burst: a search does not send one burst ({config.burst}); write a fixed rate, e.g. rate: 100%, or "
+                "search.algorithm: back-to-back without burst"
+            )
         return None
+    if config.burst is not None and config.trial_events:
+        raise ConfigError(f"trial_events: a burst ({config.burst} frames) has no events; remove one of them")
     load_pps = compute_fixed_load_pps(
         rate, traffic.largest_frame_bytes, traffic.direction_ratios.values(), link_speed_bps
     )
+    direction_pps = load_pps * max(traffic.direction_ratios.values())
     return FixedRatePlan(
         load_pps=load_pps,
-        duration_s=config.duration,
+        duration_s=config.duration if config.burst is None else config.burst / direction_pps,
         asked=config.rate.strip(),
+        is_burst=config.burst is not None,
+        rest_s=config.rest,
         load_phases=plan_load_phases(config, traffic, load_pps, link_speed_bps),
     )
 

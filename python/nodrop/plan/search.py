@@ -205,8 +205,14 @@ def _find_problem(expectation: Expectation, labels: list[str], latency: LatencyP
     return f"no latency is measured at that load; {measured}"
 
 
-def check_bursts(config: Config, traffic: Traffic) -> None:
-    """Check that the tester can send the same burst in each direction. Raises ConfigError."""
+def check_bursts(config: Config, traffic: Traffic, key_of_bursts: str) -> None:
+    """Check that the tester can send the same burst in each direction. Raises ConfigError.
+
+    Args:
+        config: the configuration.
+        traffic: the traffic.
+        key_of_bursts: the key that requires bursts, and its value if it has others.
+    """
     ratios = traffic.direction_ratios.values()
     sizes = {size.frame_bytes for stream in traffic.streams for size in stream.sizes}
     for is_wrong, key, value, remedy in (
@@ -238,7 +244,7 @@ def check_bursts(config: Config, traffic: Traffic) -> None:
         ),
     ):
         if is_wrong:
-            raise ConfigError(f"{key}: {value} does not fit search.algorithm back-to-back: {remedy}")
+            raise ConfigError(f"{key}: {value} does not fit {key_of_bursts}: {remedy}")
 
 
 def read_warm_start(name: str, result: RunResult, sut: str, traffic: Traffic) -> tuple[EarlierGoal, ...]:

@@ -7,10 +7,12 @@ from nodrop.errors import ConfigError
 from nodrop.model.procedure import Y1564Plan
 from nodrop.plan.frame_sizes import require_one_size
 from nodrop.rates import WIRE_OVERHEAD_BYTES
-from nodrop.units import format_ratio
+from nodrop.units import format_ratio, format_seconds
 
 UNKNOWN_BURST_MARGIN_RATIO = 0.01
 """Margin of a profile without burst sizes, as a share of CIR + EIR: as in test sets of several makers."""
+REFILL_MAX_S = 2.0
+"""Longest time that fills a bucket tested by bursts."""
 UNAVAILABLE_S = 10
 """Least length of unavailable time, in seconds. Source: ITU-T Y.1563."""
 
@@ -46,7 +48,7 @@ def plan_y1564(config: Config) -> Y1564Plan:
     cir_bps, eir_bps = keys.cir * scale, keys.eir * scale
     bursts_bits = 8 * (keys.cbs + keys.ebs)
     margin_bps = bursts_bits / keys.step if bursts_bits else UNKNOWN_BURST_MARGIN_RATIO * (cir_bps + eir_bps)
-    return Y1564Plan(
+    plan = Y1564Plan(
         frame_bytes=frame_bytes,
         direction_count=2 if config.bidirectional else 1,
         cir_bps=cir_bps,
@@ -62,8 +64,32 @@ def plan_y1564(config: Config) -> Y1564Plan:
         step_ratios=keys.steps,
         margin_bps=margin_bps if keys.margin is None else keys.margin * scale,
         performance_s=keys.duration,
+        has_bursts=keys.bursts,
         continues_on_fail=keys.continue_on_fail,
     )
+    _check_burst_tests(plan)
+    return plan
+
+
+def _check_burst_tests(plan: Y1564Plan) -> None:
+    if not plan.has_bursts:
+        return
+    if not plan.cbs_bytes and not plan.ebs_bytes:
+        raise ConfigError("y1564.bursts: no burst size is known; write y1564.cbs, or remove y1564.bursts")
+    times_s = {
+        key: 8 * size_bytes / rate_bps
+        for key, size_bytes, rate_bps in (
+            ("cbs", plan.cbs_bytes, plan.cir_bps),
+            ("ebs", plan.ebs_bytes, plan.eir_bps),
+        )
+        if size_bytes
+    }
+    for key, time_s in times_s.items():
+        if time_s > REFILL_MAX_S:
+            raise ConfigError(
+                f"y1564.{key}: the bucket takes {format_seconds(time_s)} to fill, and a burst is tested up to "
+                f"{format_seconds(REFILL_MAX_S)}; write a smaller size, or remove y1564.bursts"
+            )
 
 
 def _check_bursts(config: Config, frame_bytes: int) -> None:

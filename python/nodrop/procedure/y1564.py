@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from nodrop.model.procedure import Y1564Plan
 from nodrop.model.result import RunResult
 from nodrop.procedure.base import ISOLATION_DEVIATION, RETRY_MAX, Procedure, RunRequest, find_local_suts
+from nodrop.procedure.y1564_bursts import compute_rest_s, limit_burst, list_bursts
 from nodrop.procedure.y1564_evaluation import Evaluation, evaluate_run
 from nodrop.procedure.y1564_figures import Step, Verdict, Y1564Report, describe_profile
 from nodrop.procedure.y1564_subtests import (
@@ -42,9 +43,21 @@ class Y1564Procedure(Procedure):
         step = next((each for each in report.steps if each.verdict is None), None)
         if step is None:
             return None
+        if step.burst:
+            return self._send_burst(step.name, step.burst.frame_count)
         load_pps = step.load_pps * self.plan.direction_count
         settings = {"rate": f"{load_pps:.12g}pps", "duration": step.duration_s}
         return RunRequest(settings, step.name, 1, 1)
+
+    def list_samples(self) -> Sequence[RunRequest]:
+        """Return a run of each kind."""
+        bursts = list_bursts(self.plan) if self.plan.has_bursts else {}
+        first = next(([self._send_burst(name, each.frame_count)] for name, each in bursts.items()), [])
+        return [*super().list_samples(), *first]
+
+    def _send_burst(self, name: str, frame_count: int) -> RunRequest:
+        settings = {"rate": "100%", "burst": frame_count, "rest": compute_rest_s(self.plan)}
+        return RunRequest(settings, name, 1, 1)
 
     def find_shortfall(self, results: Sequence[RunResult]) -> str | None:
         """Return why the service has no verdict."""
@@ -59,13 +72,14 @@ class Y1564Procedure(Procedure):
     def describe_extent(self) -> str:
         """Return the service, its sub-tests and their durations."""
         plan = self.plan
-        steps = [each for each in list_subtests(plan) if each.kind != "performance"]
+        steps = [each for each in list_subtests(plan) if each.kind not in ("burst", "performance")]
+        bursts = format_count(len(list_bursts(plan)), "burst") if plan.has_bursts else ""
         rates = ", ".join(format_bps(each.rate_bps) for each in steps)
         performance = f", then CIR for {format_seconds(plan.performance_s)}" if plan.cir_bps else ""
         return (
             f"Y.1564, {describe_profile(plan)}, frames of {plan.frame_bytes} bytes"
             f"{', each way' if plan.direction_count == 2 else ''}: {format_count(len(steps), 'step')} of "
-            f"{format_seconds(plan.step_s)} at {rates}{performance}"
+            f"{format_seconds(plan.step_s)} at {rates}{bursts and f', {bursts} at the line rate'}{performance}"
         )
 
 
@@ -74,26 +88,41 @@ def build_y1564_report(plan: Y1564Plan, results: Sequence[RunResult]) -> Y1564Re
     steps: list[Step] = []
     is_over = False
     for subtest in list_subtests(plan):
-        step = _build_skipped(plan, subtest) if is_over else _build_step(plan, subtest, results)
+        if is_over:
+            skipped = _make_step(plan, subtest)
+            steps.append(skipped.replace(verdict=Verdict.SKIPPED, reason="a sub-test before it did not pass"))
+            continue
+        step = _build_step(plan, subtest, results)
         steps.append(step)
-        is_over = is_over or (step.verdict not in (Verdict.PASS, None) and not plan.continues_on_fail)
+        is_over = step.verdict not in (Verdict.PASS, None) and not plan.continues_on_fail
     report = Y1564Report(plan=plan, steps=tuple(steps))
     return report.replace(deviations=tuple(_iter_deviations(report, results)))
 
 
 def _build_step(plan: Y1564Plan, subtest: Subtest, results: Sequence[RunResult]) -> Step:
-    rate_bps: float | None = subtest.rate_bps
+    step = _make_step(plan, subtest)
     if results:
-        link_speed_bps = results[0].plan.link_speed_bps
-        rate_bps = compute_sent_rate_bps(plan, subtest, link_speed_bps)
-        if rate_bps is None:
-            line_bps = compute_line_rate_pps(plan.frame_bytes, link_speed_bps) * 8 * plan.frame_bytes
-            step = _make_step(plan, subtest, subtest.rate_bps)
-            reason = f"{format_bps(subtest.rate_bps)} is above the line rate, {format_bps(line_bps)}"
+        step = _fit_to_link(plan, subtest, step, results[0].plan.link_speed_bps)
+    if step.verdict is Verdict.NOT_POSSIBLE:
+        return step
+    return _judge(step, [evaluate_run(plan, step, each) for each in results if each.plan.variant == subtest.name])
+
+
+def _fit_to_link(plan: Y1564Plan, subtest: Subtest, step: Step, link_speed_bps: float) -> Step:
+    """Return a step with the rate at which it is sent on a link, or as not possible there."""
+    line_bps = compute_line_rate_pps(plan.frame_bytes, link_speed_bps) * 8 * plan.frame_bytes
+    if subtest.burst:
+        limits = limit_burst(plan, subtest.burst, link_speed_bps)
+        if limits is None:
+            reason = f"at the line rate, {format_bps(line_bps)}, a policer lets the whole burst pass"
             return step.replace(verdict=Verdict.NOT_POSSIBLE, reason=reason)
-    step = _make_step(plan, subtest, rate_bps or subtest.rate_bps)
-    runs = [evaluate_run(plan, step, each) for each in results if each.plan.variant == subtest.name]
-    return _judge(step, runs)
+        duration_s = limits.frame_count / convert_to_pps(line_bps, plan.frame_bytes)
+        return _set_rate(plan, step, line_bps).replace(burst=limits, duration_s=duration_s)
+    rate_bps = compute_sent_rate_bps(plan, subtest, link_speed_bps)
+    if rate_bps is None:
+        reason = f"{format_bps(subtest.rate_bps)} is above the line rate, {format_bps(line_bps)}"
+        return step.replace(verdict=Verdict.NOT_POSSIBLE, reason=reason)
+    return _set_rate(plan, step, rate_bps)
 
 
 def _judge(step: Step, runs: Sequence[Evaluation]) -> Step:
@@ -119,24 +148,26 @@ def _judge(step: Step, runs: Sequence[Evaluation]) -> Step:
     )
 
 
-def _build_skipped(plan: Y1564Plan, subtest: Subtest) -> Step:
-    return _make_step(plan, subtest, subtest.rate_bps).replace(
-        verdict=Verdict.SKIPPED, reason="a sub-test before it did not pass"
-    )
-
-
-def _make_step(plan: Y1564Plan, subtest: Subtest, rate_bps: float) -> Step:
+def _make_step(plan: Y1564Plan, subtest: Subtest) -> Step:
     """Return a sub-test that is still to come."""
     return Step(
         kind=subtest.kind,
         name=subtest.name,
-        rate_bps=rate_bps,
-        load_pps=convert_to_pps(rate_bps, plan.frame_bytes),
-        line_rate_bps=convert_to_line_bps(rate_bps, plan.frame_bytes),
+        rate_bps=subtest.rate_bps,
+        load_pps=convert_to_pps(subtest.rate_bps, plan.frame_bytes),
+        line_rate_bps=convert_to_line_bps(subtest.rate_bps, plan.frame_bytes),
         duration_s=subtest.duration_s,
         lower_bps=subtest.lower_bps,
         upper_bps=subtest.upper_bps,
         verdict=None,
+    )
+
+
+def _set_rate(plan: Y1564Plan, step: Step, rate_bps: float) -> Step:
+    return step.replace(
+        rate_bps=rate_bps,
+        load_pps=convert_to_pps(rate_bps, plan.frame_bytes),
+        line_rate_bps=convert_to_line_bps(rate_bps, plan.frame_bytes),
     )
 
 
@@ -177,7 +208,10 @@ def _iter_deviations(report: Y1564Report, results: Sequence[RunResult]) -> Itera
         )
     yield "V-SERVICES: one service alone; the performance test has no other services beside it"
     yield "V-COLOR: frames are sent without colors; the color-aware sub-tests B1 and C1 were not run"
-    yield "V-BURST: the burst sub-tests of CBS and EBS were not run"
+    if plan.has_bursts:
+        yield "V-BURST: each burst finds full buckets; their refill between bursts was not tested"
+    else:
+        yield "V-BURST: the burst sub-tests of CBS and EBS were not run"
     yield "V-SIZES: frames of one size"
 
 

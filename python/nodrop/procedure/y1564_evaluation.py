@@ -7,6 +7,7 @@ from nodrop.model.latency import LatencyFigures, compute_latency_by_direction
 from nodrop.model.procedure import Y1564Plan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult, ValidityStatus
+from nodrop.procedure.y1564_bursts import list_burst_misses
 from nodrop.procedure.y1564_figures import Availability, DirectionFigures, Minute, Step
 from nodrop.procedure.y1564_seconds import Direction, Second, find_unavailable_seconds, split_seconds
 from nodrop.units import format_bps, format_ns, format_ratio, format_time_limit
@@ -40,7 +41,7 @@ def evaluate_run(plan: Y1564Plan, step: Step, result: RunResult) -> Evaluation:
         return Evaluation(result.run_id, "the tester sent less than 99 % of the rate")
     directions = tuple(_iter_directions(plan, step, trial))
     is_timeless = any(each.ftd_mean_ns is None and each.lost_count < each.offered_count for each in directions)
-    if is_timeless and (plan.ftd_max_s or plan.fdv_max_s):
+    if is_timeless and not step.burst and (plan.ftd_max_s or plan.fdv_max_s):
         return Evaluation(result.run_id, "no delay was measured", directions)
     is_suspect = trial.validity.verdict is not ValidityStatus.VALID
     is_doubtful = is_suspect and any(each.misses for each in directions) and not _is_failure_certain(step, trial)
@@ -50,6 +51,8 @@ def evaluate_run(plan: Y1564Plan, step: Step, result: RunResult) -> Evaluation:
 
 def _is_failure_certain(step: Step, trial: TrialResult) -> bool:
     """Return whether a run misses a limit for which neither tester nor other work can be the reason."""
+    if step.burst:
+        return False
     seconds = trial.duration_s
     frame_bits = step.rate_bps / step.load_pps
     received: dict[Direction, int] = {}
@@ -69,7 +72,11 @@ def _iter_directions(plan: Y1564Plan, step: Step, trial: TrialResult) -> Iterato
         figures = figures.replace(**_describe_delay(latencies.get(direction)))
         if step.kind == "performance":
             figures = _add_availability(plan, figures, seconds)
-        yield figures.replace(misses=tuple(_iter_misses(plan, step, figures, trial.duration_s)))
+        if step.burst:
+            misses = tuple(list_burst_misses(plan, step.burst, trial, direction))
+        else:
+            misses = tuple(_iter_misses(plan, step, figures, trial.duration_s))
+        yield figures.replace(misses=misses)
 
 
 def _compute_figures(

@@ -10,6 +10,7 @@ from pydantic import computed_field
 
 from nodrop.model.base import Value
 from nodrop.model.procedure import Y1564Plan
+from nodrop.procedure.y1564_bursts import BurstLimits
 from nodrop.procedure.y1564_subtests import SubtestKind
 from nodrop.units import format_bps
 
@@ -111,6 +112,8 @@ class Step(Value):
     """Least information rate that passes."""
     upper_bps: float | None
     """Largest information rate that passes; None: not limited."""
+    burst: BurstLimits | None = None
+    """What may pass of a burst; None: not a burst."""
     verdict: Verdict | None
     """None: still to come."""
     reason: str = ""

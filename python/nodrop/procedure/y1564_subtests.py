@@ -6,10 +6,11 @@ Rates are those of one direction, in bits per second from destination MAC addres
 from typing import Literal, NamedTuple
 
 from nodrop.model.procedure import Y1564Plan
+from nodrop.procedure.y1564_bursts import BurstSize, list_bursts
 from nodrop.rates import ROUNDING_TOLERANCE, WIRE_OVERHEAD_BYTES, compute_line_rate_pps
 from nodrop.units import format_ratio
 
-SubtestKind = Literal["cir", "eir", "policing", "performance"]
+SubtestKind = Literal["cir", "eir", "policing", "burst", "performance"]
 POLICING_RATIO = 1.25
 """Rate of a policing step: this multiple of the excess rate, or of the committed one if the excess is small."""
 SMALL_EXCESS_RATIO = 0.2
@@ -23,11 +24,15 @@ class Subtest(NamedTuple):
     name: str
     """Its code, and its rate in words: `A2 CIR 25 %`."""
     rate_bps: float
+    """0: the line rate."""
     duration_s: float
+    """0: that of the burst."""
     lower_bps: float
     """Least rate that must pass."""
     upper_bps: float | None
     """Largest rate that may pass; None: not limited."""
+    burst: BurstSize | None = None
+    """The burst that it sends instead of a rate for its duration."""
 
 
 def list_subtests(plan: Y1564Plan) -> tuple[Subtest, ...]:
@@ -47,6 +52,8 @@ def list_subtests(plan: Y1564Plan) -> tuple[Subtest, ...]:
         subtests.append(Subtest("eir", name, total_bps, plan.step_s, lower_bps, upper_bps))
     policing_bps = compute_policing_rate_bps(plan.cir_bps, plan.eir_bps)
     subtests.append(Subtest("policing", "C2 policing", policing_bps, plan.step_s, lower_bps, upper_bps))
+    if plan.has_bursts:
+        subtests += [Subtest("burst", name, 0, 0, 0, None, burst) for name, burst in list_bursts(plan).items()]
     if plan.cir_bps:
         subtests.append(Subtest("performance", "performance", plan.cir_bps, plan.performance_s, lower_bps, None))
     return tuple(subtests)

@@ -140,6 +140,7 @@ KINDS: Mapping[str, ProcedureKind] = {
             ("rate",): "y1564.cir and y1564.eir",
             ("duration",): "y1564.step and y1564.duration",
             ("goals",): "y1564.flr",
+            ("burst",): "y1564.bursts",
             ("repeat",): "y1564.duration",
             ("pattern", "kind"): "'nodrop test patterns'",
             ("trial_events",): "'nodrop run --at' for one trial with events",

@@ -92,6 +92,8 @@ class Session:
             intended_load_pps=plan.load_pps,
             load_phases=plan.load_phases,
             duration_s=plan.duration_s,
+            burst=plan.is_burst,
+            rest_s=plan.rest_s,
             reason=Message.of("fixed-rate", rate=plan.asked),
         )
         try:

@@ -89,6 +89,8 @@ def _build_blocks(report: Y1564Report, answer: Paragraph, cautions: tuple[str, .
     yield _build_profile(report.plan)
     if any(step.directions for step in report.steps):
         yield _build_details(report)
+    if any(step.burst and step.directions for step in report.steps):
+        yield _build_bursts(report)
     performance = report.performance
     if performance and performance.directions:
         yield _build_performance(performance)
@@ -132,7 +134,10 @@ def _iter_overview_rows(step: Step, *, has_ways: bool) -> Iterator[tuple[Cell, .
         yield cells.make_text_cell(step.name), *blank[4:], rate, *blank[:4], verdict, reason
     for each in step.directions:
         way = (cells.make_text_cell(each.name),) if has_ways else ()
-        yield cells.make_text_cell(step.name), *way, rate, *_build_figures(each), verdict, reason
+        figures = _build_figures(each)
+        if step.burst:
+            figures = (cells.NOTHING, *figures[1:])
+        yield cells.make_text_cell(step.name), *way, rate, *figures, verdict, reason
 
 
 def _build_figures(each: DirectionFigures) -> tuple[Cell, ...]:
@@ -201,6 +206,34 @@ def _build_detail_row(step: Step, each: DirectionFigures) -> tuple[Cell, ...]:
         cells.make_bit_rate_cell(each.ir_max_bps),
         cells.make_latency_cell(each.ftd_min_ns),
         cells.make_latency_cell(each.ftd_max_ns),
+    )
+
+
+def _build_bursts(report: Y1564Report) -> Table:
+    rows = [(step.name, step.burst, each) for step in report.steps if step.burst for each in step.directions]
+    return Table(
+        caption="Bursts",
+        columns=(
+            cells.make_text_column("sub-test", is_lead=True),
+            cells.make_text_column("direction"),
+            cells.make_number_column("sent", "frames"),
+            cells.make_number_column("passed", "frames"),
+            cells.make_number_column("least", "frames"),
+            cells.make_number_column("most", "frames"),
+        ),
+        rows=tuple(
+            (
+                cells.make_text_cell(name),
+                cells.make_text_cell(each.name),
+                cells.count_cell(each.offered_count),
+                cells.count_cell(each.offered_count - each.lost_count),
+                cells.count_cell(limits.passed_min),
+                cells.count_cell(limits.passed_max),
+            )
+            for name, limits, each in rows
+        ),
+        note="At the line rate, from full buckets. Least and most: what a policer with this profile lets pass; more "
+        "pass only if they are delayed as the profile requires.",
     )
 
 
