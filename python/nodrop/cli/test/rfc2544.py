@@ -30,7 +30,9 @@ KEYS = {"link_speed": "link_speed"}
 )
 @click.option("--sizes", metavar="BYTES,...", help="Frame sizes.  [default: 64,128,256,512,1024,1280,1518]")
 @click.option("--quick", is_flag=True, help="Trials of 2 s and few repeats: minutes instead of hours.")
-@click.option("--link-speed", metavar="RATE", help="Speed of the links, to which the tests' loads refer.")
+@click.option(
+    "--link-speed", metavar="RATE", help="Speed of the links, for the line rate.  [default: that of the ports]"
+)
 @procedure_options("vnf-l2")
 def rfc2544(**flags: Any) -> int:
     """Carry out the benchmarking tests of RFC 2544, sections 26.1 to 26.4, at each frame size.

@@ -25,6 +25,7 @@ KEYS = {
     "fdv": "y1564.fdv",
     "step": "y1564.step",
     "duration": "y1564.duration",
+    "link_speed": "link_speed",
 }
 """Argument of the command, and the key it sets."""
 
@@ -39,6 +40,9 @@ KEYS = {
 @click.option("--fdv", metavar="TIME", help="Largest frame delay variation, p99.9 - min.  [default: not judged]")
 @click.option("--step", metavar="TIME", help="Duration of a step of the configuration test.  [default: 10s]")
 @click.option("--duration", metavar="TIME", help="Duration of the performance test.  [default: 15min]")
+@click.option(
+    "--link-speed", metavar="RATE", help="Speed of the links, for the line rate.  [default: that of the ports]"
+)
 @click.option("--continue", "continue_on_fail", is_flag=True, help="Go on after a sub-test that did not pass.")
 @procedure_options("vnf-l2")
 def y1564(**flags: Any) -> int:
