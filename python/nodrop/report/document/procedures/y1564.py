@@ -102,16 +102,15 @@ def _build_blocks(report: Y1564Report, answer: Paragraph, cautions: tuple[str, .
 def _build_overview(report: Y1564Report) -> Table:
     """Return a row for each sub-test and direction."""
     has_ways = report.plan.direction_count == 2
-    columns = [cells.make_text_column("sub-test", is_lead=True)]
+    columns = [cells.make_text_column("sub-test", is_lead=True), cells.make_text_column("verdict")]
     if has_ways:
-        columns.append(cells.make_text_column("direction"))
+        columns.append(cells.make_text_column("way"))
     columns += [
         cells.make_number_column("rate", "b/s"),
         cells.make_number_column("IR", "b/s"),
         cells.make_number_column("FLR", "ratio"),
         cells.make_number_column("FTD", "ns"),
         cells.make_number_column("FDV", "ns"),
-        cells.make_text_column("verdict"),
     ]
     if any(step.reason for step in report.steps):
         columns.append(cells.make_prose_column("reason").replace(is_detail=True))
@@ -127,17 +126,20 @@ def _build_overview(report: Y1564Report) -> Table:
 
 
 def _iter_overview_rows(step: Step, *, has_ways: bool) -> Iterator[tuple[Cell, ...]]:
-    rate, verdict = cells.make_bit_rate_cell(step.rate_bps), _make_verdict_cell(step)
-    reason = cells.make_text_cell(step.reason)
+    name, rate = cells.make_text_cell(step.name), cells.make_bit_rate_cell(step.rate_bps)
     if not step.directions:
-        blank = (cells.NOTHING,) * (5 if has_ways else 4)
-        yield cells.make_text_cell(step.name), *blank[4:], rate, *blank[:4], verdict, reason
+        way = (cells.NOTHING,) if has_ways else ()
+        reason = cells.make_text_cell(step.reason)
+        yield name, _make_verdict_cell(step.verdict), *way, rate, *(cells.NOTHING,) * 4, reason
     for each in step.directions:
         way = (cells.make_text_cell(each.name),) if has_ways else ()
         figures = _build_figures(each)
         if step.burst:
             figures = (cells.NOTHING, *figures[1:])
-        yield cells.make_text_cell(step.name), *way, rate, *figures, verdict, reason
+        is_other = step.verdict is Verdict.FAIL and not each.misses
+        verdict = Verdict.PASS if is_other else step.verdict
+        reason = cells.make_text_cell("" if is_other else step.reason)
+        yield name, _make_verdict_cell(verdict), *way, rate, *figures, reason
 
 
 def _build_figures(each: DirectionFigures) -> tuple[Cell, ...]:
@@ -153,8 +155,8 @@ def _make_flr_cell(flr: float) -> Cell:
     return Cell(text=format_ratio(flr), key=flr, tone="caution" if flr else "quiet")
 
 
-def _make_verdict_cell(step: Step) -> Cell:
-    return Cell(text=step.verdict or "-", tone=TONES[step.verdict])
+def _make_verdict_cell(verdict: Verdict | None) -> Cell:
+    return Cell(text=verdict or "-", tone=TONES[verdict])
 
 
 def _build_profile(plan: Y1564Plan) -> FactList:
