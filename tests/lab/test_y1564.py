@@ -52,7 +52,7 @@ def find_verdict(report: Y1564Report, code: str) -> Verdict | None:
 
 
 def test_the_report_is_computed_from_the_trials_of_its_runs(tmp_path: Path) -> None:
-    flags = ("--step", "1s", "--duration", "2s", "--set", "y1564.steps=[50%, 100%]", "--continue")
+    flags = ("--step", "2s", "--duration", "2s", "--set", "y1564.steps=[50%, 100%]", "--continue")
     report, content = carry_out(tmp_path, *SERVICE, *flags, *make_policer(), codes=(PASS, NO_VERDICT, FAIL))
     assert [step.load_pps for step in report.steps] == [125, 250, 375, 406.25, 250]
     trials = {each["run_id"]: each["trials"][0] for each in content["results"] if each["trials"]}

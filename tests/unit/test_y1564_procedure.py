@@ -185,7 +185,7 @@ class Outage(Sut):
 
 
 def test_an_outage_is_unavailable_time_and_not_loss(tmp_path: Path) -> None:
-    keys = {"y1564.duration": "60s", "y1564.avail": "99.9%", "y1564.margin": "1Mbps"}
+    keys = {"y1564.duration": "60s", "y1564.avail": "99.9%", "y1564.continue_on_fail": True}
     report, results = carry_out(tmp_path, make_settings(**keys), Outage())
     performance = report.performance
     assert performance and performance.verdict is Verdict.FAIL
@@ -276,9 +276,9 @@ def test_an_interrupted_test_has_no_verdict(tmp_path: Path) -> None:
     assert report.verdict is Verdict.ABORTED and "the tests did not end" in report.text
 
 
-def test_a_margin_as_large_as_the_excess_of_a_policing_step_is_a_caution(tmp_path: Path) -> None:
-    settings = make_settings(**{"y1564.step": "1s"})
-    report, _ = carry_out(tmp_path, settings, FunctionSut(forward_all))
+def test_a_policing_step_at_a_line_rate_within_the_margin_is_a_caution(tmp_path: Path) -> None:
+    link = {"link_speed": "1.57Mbps"}  # 1.51 Mb/s of frames of 500 bytes
+    report, _ = carry_out(tmp_path, make_settings(), FunctionSut(forward_all), link)
     assert any("a path without a policer passes" in each for each in list_cautions(report))
 
 
@@ -311,7 +311,13 @@ def test_the_report_has_table_chart_and_deviations(tmp_path: Path) -> None:
         ("{y1564: {cir: 1Mbps}, frame_sizes: [IMIX]}", "frame_sizes: rates of a service refer to frames of one size"),
         ("{y1564: {cir: 1Mbps}, chains: 2}", "chains: Y.1564 tests one service (2)"),
         ("y1564={cir: 1Mbps, bursts: true}", "y1564.bursts: no burst size is known; write y1564.cbs"),
-        ("y1564={cir: 1Mbps, cbs: 1M, bursts: true}", "y1564.cbs: the bucket takes 8 s to fill"),
+        ("y1564={cir: 1Mbps, cbs: 1M, bursts: true, step: 60s}", "y1564.cbs: the bucket takes 8 s to fill"),
+        (
+            "y1564={cir: 1Mbps, eir: 500kbps, cbs: 12500, ebs: 12500, step: 1s}",
+            "y1564.step: a path without a policer would pass, as the policing step exceeds CIR + EIR by 125.0 kb/s and "
+            "the margin is 200.0 kb/s; write at least 2s",
+        ),
+        ("y1564={cir: 1Mbps, margin: 1Mbps}", "y1564.margin: a path without a policer would pass"),
         ("rate=1kpps", "rate: 'nodrop test y1564' sets it; remove it and use y1564.cir and y1564.eir"),
     ],
 )

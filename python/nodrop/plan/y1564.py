@@ -1,16 +1,20 @@
 """Settings of the service activation test from the configuration."""
 
+import math
 from itertools import pairwise
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.procedure import Y1564Plan
 from nodrop.plan.frame_sizes import require_one_size
+from nodrop.procedure.y1564_subtests import compute_policing_rate_bps
 from nodrop.rates import WIRE_OVERHEAD_BYTES
-from nodrop.units import format_ratio, format_seconds
+from nodrop.units import format_bps, format_ratio, format_seconds
 
 UNKNOWN_BURST_MARGIN_RATIO = 0.01
 """Margin of a profile without burst sizes, as a share of CIR + EIR: as in test sets of several makers."""
+STEP_MAX_S = 60
+"""Longest step that y1564.step allows."""
 REFILL_MAX_S = 2.0
 """Longest time that fills a bucket tested by bursts."""
 UNAVAILABLE_S = 10
@@ -67,8 +71,25 @@ def plan_y1564(config: Config) -> Y1564Plan:
         has_bursts=keys.bursts,
         continues_on_fail=keys.continue_on_fail,
     )
+    _check_policing(plan)
     _check_burst_tests(plan)
     return plan
+
+
+def _check_policing(plan: Y1564Plan) -> None:
+    """Check that a path without a policer fails the policing step. Raises ConfigError."""
+    total_bps = plan.cir_bps + plan.eir_bps
+    excess_bps = compute_policing_rate_bps(plan.cir_bps, plan.eir_bps) - total_bps
+    if plan.margin_bps < excess_bps:
+        return
+    problem = (
+        f"a path without a policer would pass, as the policing step exceeds CIR + EIR by {format_bps(excess_bps)} and "
+        f"the margin is {format_bps(plan.margin_bps)}"
+    )
+    needed_s = math.floor(8 * (plan.cbs_bytes + plan.ebs_bytes) / excess_bps) + 1
+    if needed_s <= plan.step_s or needed_s > STEP_MAX_S:
+        raise ConfigError(f"y1564.margin: {problem}; write a lower margin")
+    raise ConfigError(f"y1564.step: {problem}; write at least {needed_s}s, or a lower y1564.margin")
 
 
 def _check_burst_tests(plan: Y1564Plan) -> None:

@@ -180,7 +180,7 @@ def list_cautions(report: Y1564Report) -> Iterator[str]:
     if policing.verdict is Verdict.PASS and policing.upper_bps and policing.rate_bps <= policing.upper_bps:
         yield (
             f"{policing.name}: {format_bps(policing.rate_bps)} is not above the largest rate that may pass, "
-            f"{format_bps(policing.upper_bps)}, so that a path without a policer passes; write a longer y1564.step"
+            f"{format_bps(policing.upper_bps)}, so that a path without a policer passes; a faster link is needed"
         )
     performance = report.performance
     if plan.continues_on_fail and performance and performance.verdict in (Verdict.PASS, Verdict.FAIL):
