@@ -92,6 +92,9 @@ def test_undisturbed_trials_say_nothing(tmp_path):
 def test_every_code_of_a_doubt_either_has_a_check_or_is_known_to_have_none():
     none = {
         "aborted",
+        "burst_fast",
+        "burst_rate",
+        "burst_slow",
         "clock_jump",
         "cpu_throttled",
         "engine_died",
