@@ -221,10 +221,11 @@ def test_a_burst_has_exactly_its_frames_at_its_load(engine: Engine) -> None:
         burst = BurstTimes(**sender["burst"])
         duration_ns = burst.last_sent_ns - burst.first_sent_ns
         interval_ns = 0.2e9 / count
-        # The first frame may be late by a frame interval; what exceeds it moves the timetable.
-        assert abs(duration_ns - (count - 1) * interval_ns) <= burst.shift_ns + interval_ns
+        # A frame may be late by two intervals, or a hundredth of all; what exceeds them moves the timetable.
+        late_count = max(2, count / 100)
+        assert abs(duration_ns - (count - 1) * interval_ns) <= burst.shift_ns + late_count * interval_ns
         assert burst.gap_max_ns >= interval_ns * 0.99
-        assert burst.ahead_max_count <= 2
+        assert burst.ahead_max_count <= late_count + 1
         assert reply["duration_s"] >= 0.2 + burst.shift_ns / 1e9 - 1e-6
         # Arrivals have times of the other clock, which are known to much less than a microsecond.
         assert burst.first_sent_ns - 1000 <= stream["first_arrival_ns"] <= stream["last_arrival_ns"]

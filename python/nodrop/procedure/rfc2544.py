@@ -190,7 +190,6 @@ def build_rfc2544_report(plan: Rfc2544Plan, results: Sequence[RunResult]) -> Rfc
     latencies: dict[int, list[tuple[float, LatencyTrial]]] = {}
     losses: list[FrameLoss] = []
     bursts: list[BackToBack] = []
-    omissions: list[Omission] = []
     for result in results:
         size = result.plan.traffic.streams[0].sizes[0].frame_bytes
         test: Rfc2544Test = result.plan.variant  # type: ignore[assignment]
@@ -213,8 +212,9 @@ def build_rfc2544_report(plan: Rfc2544Plan, results: Sequence[RunResult]) -> Rfc
         bursts=tuple(sorted(bursts, key=lambda each: each.frame_bytes)),
         omissions=(),
     )
-    omissions = list(_iter_omissions(report, results))
-    return report.replace(omissions=tuple(omissions), deviations=tuple(_iter_deviations(report, results)))
+    return report.replace(
+        omissions=tuple(_iter_omissions(report, results)), deviations=tuple(_iter_deviations(report, results))
+    )
 
 
 def _evaluate_throughput(result: RunResult, frame_bytes: int) -> Throughput | None:
