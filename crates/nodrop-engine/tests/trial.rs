@@ -543,7 +543,8 @@ fn a_burst_has_all_its_frames_however_long_its_sender_is_held_up() {
         let burst = reply.senders[0].burst.unwrap();
         assert_eq!((reply.streams[0].intended_count, reply.streams[0].offered_count), (200, 200));
         assert_eq!((reply.senders[0].unsent_count, reply.stopped_early), (0, false));
-        assert!(burst.gap_max_ns >= 300_000_000 && burst.shift_ns >= 297_000_000, "{burst:?}");
+        // Up to four frames of the call that stalled share its time.
+        assert!(burst.gap_max_ns >= 300_000_000 / 4 && burst.shift_ns >= 297_000_000, "{burst:?}");
         assert!(burst.last_sent_ns - burst.first_sent_ns >= 495_000_000, "{burst:?}");
         assert!((reply.duration_s - 0.2 - burst.shift_ns as f64 / 1e9).abs() < 1e-6);
         assert_eq!(reply.windows.offered_count[0].iter().sum::<u64>(), 200);
