@@ -154,6 +154,8 @@ class PoolInstances:
         child.send_signal(number)
         if child.is_killed_by_event:
             child.wait()
+        elif number == signal.SIGSTOP:
+            child.wait_until_stopped()
 
     def _command_balancer(self, command: str) -> None:
         assert self._balancer

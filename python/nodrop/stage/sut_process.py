@@ -76,6 +76,13 @@ class SutChild:
             self._process.stdin.write(f"{command}\n".encode())
         return parse_object(self.stdout.read_line(timeout_s))
 
+    def wait_until_stopped(self) -> None:
+        """Wait until SIGSTOP has stopped it, or it has ended.
+
+        The kernel stops a process as it leaves kernel mode: one that waits for its CPU there sends its frames first.
+        """
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
     def wait(self) -> None:
         """Wait until it has ended."""
         self._process.wait()
