@@ -26,7 +26,7 @@ from nodrop.procedure.rfc2544_figures import (
     Rfc2544Report,
     Throughput,
 )
-from nodrop.rates import ROUNDING_TOLERANCE, WIRE_OVERHEAD_BYTES
+from nodrop.rates import ROUNDING_TOLERANCE, compute_line_rate_pps
 from nodrop.search.back_to_back import BackToBackSearch
 from nodrop.search.base import Outcome
 from nodrop.units import format_count, format_seconds
@@ -250,8 +250,8 @@ def _find_tester_limit(result: RunResult) -> float | None:
 def _compute_line_rate_pps(result: RunResult) -> float:
     """Return the line rate over all directions."""
     traffic = result.plan.traffic
-    bits = (traffic.largest_frame_bytes + WIRE_OVERHEAD_BYTES) * 8
-    return result.plan.link_speed_bps / bits / max(traffic.direction_ratios.values())
+    way_pps = compute_line_rate_pps(traffic.largest_frame_bytes, result.plan.link_speed_bps)
+    return way_pps / max(traffic.direction_ratios.values())
 
 
 def _evaluate_latency(plan: Rfc2544Plan, result: RunResult, test: Rfc2544Test) -> tuple[float, LatencyTrial] | None:

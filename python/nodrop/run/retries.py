@@ -1,5 +1,6 @@
 """Detects trials invalidated by a tester stall and limits how often invalid trials are retried."""
 
+import math
 import os
 from collections.abc import Sequence
 
@@ -68,7 +69,7 @@ def check_burst(result: TrialResult) -> TrialResult:
         intended_count = sum(stream.intended_count for stream in result.streams if stream.tx_port == sender.port)
         required_pps = intended_count / result.trial.duration_s
         sent_s = (sender.burst.last_sent_ns - sender.burst.first_sent_ns) / 1e9
-        rate_pps = (count - 1) / sent_s
+        rate_pps = (count - 1) / sent_s if sent_s else math.inf
         rates = {"rate_pps": rate_pps, "required_pps": required_pps}
         if rate_pps < BURST_TOO_SLOW_RATIO * required_pps and result.trial.duration_s >= BURST_STALL_MAX_S:
             return result.with_doubt(Doubt.invalid("burst_rate", **rates))
