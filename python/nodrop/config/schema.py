@@ -453,7 +453,7 @@ class Config(Value):
     duration: Seconds = 10.0
     """Duration of a trial at a fixed rate, e.g. `10s`; above 0."""
     burst: int | None = Field(default=None, ge=1, le=10_000_000)
-    """Frames that each direction sends at a fixed rate, one after another and never closer, instead of a trial of
+    """Frames that each direction sends at a fixed rate, and later if the tester falls behind, instead of a trial of
     `duration`; 1 to 10000000; null: no burst."""
     rest: Annotated[NonNegativeSeconds, Field(le=3600)] = 0.0
     """Time without traffic before a trial at a fixed rate, e.g. `2s`; 0 to 3600 s."""
